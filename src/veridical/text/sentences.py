@@ -1,0 +1,65 @@
+"""Where sentences begin and end, as spans into the text they came from."""
+
+from __future__ import annotations
+
+import re
+
+from veridical.types import Span
+
+# A blank line, a list item or a table row ends a sentence whatever the punctuation says.
+_BLOCK = re.compile(r"\n[ \t]*(?=\n|[-*•‣–] |\d{1,3}[.)] |\||#{1,6} )|\n(?<=\|\n)")
+# A citation mark behind the full stop belongs to the sentence before it: "It fell. [2] Then …".
+_TRAILING_MARKS = re.compile(r"\s*(?:\[\d[\d,\s–-]*\]\s*)+")
+
+
+def sentence_spans(text: str, language: str = "en") -> list[Span]:
+    """The sentences of `text` in order, without surrounding white space; together they hold every word."""
+    spans: list[Span] = []
+    start = 0
+    for block in [*_BLOCK.finditer(text), None]:
+        end = block.start() if block else len(text)
+        spans.extend(span.shift(start) for span in _split_block(text[start:end], language))
+        start = end
+    return _join_trailing_marks(text, spans)
+
+
+def split_sentences(text: str, language: str = "en") -> list[str]:
+    return [span.of(text) for span in sentence_spans(text, language)]
+
+
+def _split_block(block: str, language: str) -> list[Span]:
+    if not block.strip():
+        return []
+    from sentencex import segment  # loads its language tables on first use
+
+    spans: list[Span] = []
+    cursor = 0
+    for piece in segment(language, block):
+        body = piece.strip()
+        if not body:
+            continue
+        start = block.find(body, cursor)
+        if start < 0:  # the splitter rewrote something: keep the text, lose the boundary
+            return [_strip(Span(0, len(block)), block)]
+        spans.append(Span(start, start + len(body)))
+        cursor = start + len(body)
+    return spans
+
+
+def _strip(span: Span, text: str) -> Span:
+    body = span.of(text)
+    lead = len(body) - len(body.lstrip())
+    return Span(span.start + lead, span.start + len(body.rstrip()))
+
+
+def _join_trailing_marks(text: str, spans: list[Span]) -> list[Span]:
+    joined: list[Span] = []
+    for span in spans:
+        marks = _TRAILING_MARKS.match(span.of(text)) if joined else None
+        if not marks:
+            joined.append(span)
+            continue
+        joined[-1] = _strip(Span(joined[-1].start, span.start + marks.end()), text)
+        if marks.end() < len(span.of(text)):
+            joined.append(Span(span.start + marks.end(), span.end))
+    return joined
