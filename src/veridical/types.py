@@ -12,7 +12,7 @@ from datetime import date
 from enum import StrEnum
 from typing import NamedTuple, TypeAlias, Union
 
-Json: TypeAlias = Union[None, bool, int, float, str, list["Json"], dict[str, "Json"]]
+Json: TypeAlias = Union[bool, int, float, str, list["Json"], dict[str, "Json"], None]  # noqa: UP007 - recursive
 
 
 class Span(NamedTuple):
@@ -214,11 +214,12 @@ class Message(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A rendered prompt. `name` is `file@version`; `schema` asks for JSON of that shape."""
+    """A rendered prompt. `name` is `file@version`, `digest` of its file; `schema` asks for JSON of that shape."""
 
     name: str
     messages: tuple[Message, ...]
     schema: Mapping[str, Json] | None = None
+    digest: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""Explicit metrics: pure functions, each with its formula."""

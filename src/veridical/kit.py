@@ -1,0 +1,140 @@
+"""The verbs methods speak in: search, ask, write, verify, conclude. Each verb is a span in the trace.
+
+A method holds no tracing, no budget and no error handling of its own: it is all here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeVar
+
+from veridical import prompts
+from veridical.errors import ModelOutputInvalid, ModelUnavailable
+from veridical.text.claims import cite, find_claims
+from veridical.text.marks import keep_valid_marks
+from veridical.types import Answer, Claim, Draft, Filter, Passage, Prompt, Sampling, Status
+from veridical.verification import verify_claims
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from veridical.budget import Meter
+    from veridical.events import Trace
+    from veridical.ports import Generator, Judge, Retriever, Writer
+
+    Shape = TypeVar("Shape", bound=BaseModel)
+
+_I_DO_NOT_KNOW = ("i don't know", "i do not know", "i don’t know")
+_REPAIRS = 2  # rounds in which a model may mend JSON that does not fit its schema
+
+
+@dataclass(frozen=True, slots=True)
+class Kit:
+    """Everything one question may use. Without a language model `generator` is None and `ask` refuses."""
+
+    trace: Trace
+    meter: Meter
+    judge: Judge
+    retriever: Retriever | None = None
+    generator: Generator | None = None
+    writer: Writer | None = None
+    where: Filter | None = None
+    k: int = 5
+    language: str = "en"
+    sampling: Sampling = Sampling()
+
+    async def search(self, query: str, k: int | None = None) -> tuple[Passage, ...]:
+        """The best passages for `query`, best first."""
+        k = k or self.k
+        with self.trace.span("search", query=query, k=k) as note:
+            if self.retriever is None:
+                raise ModelUnavailable("nothing to search in", fix="add documents first: veridical add FOLDER")
+            (found,) = await self.retriever.search([query], k, self.where)
+            note(passages=[passage.id for passage in found], titles=[passage.title for passage in found])
+            return tuple(found)
+
+    async def ask(self, name: str, sampling: Sampling | None = None, **inputs: str) -> str:
+        """What the language model replies to the prompt file `name`; its tokens stream as events."""
+        return await self._complete(prompts.load(name).render(inputs), sampling or self.sampling)
+
+    async def ask_json(self, name: str, shape: type[Shape], sampling: Sampling | None = None, **inputs: str) -> Shape:
+        """The reply read as `shape`; an unreadable one is sent back for repair before it is an error."""
+        from veridical.text.structured import parse_as, repair_prompt
+
+        prompt = prompts.load(name).render(inputs, shape.model_json_schema())
+        current = prompt
+        for attempt in range(_REPAIRS + 1):
+            reply = await self._complete(current, sampling or self.sampling)
+            try:
+                return parse_as(shape, reply)
+            except ModelOutputInvalid as error:
+                if attempt == _REPAIRS:
+                    raise
+                current = repair_prompt(prompt, reply, error.message)
+        raise AssertionError("unreachable")
+
+    async def write(self, question: str, passages: Sequence[Passage]) -> Draft:
+        """A cited draft from these passages, or one that says why there is none."""
+        with self.trace.span("write", passages=len(passages)) as note:
+            if not passages:
+                draft = Draft("", (), "nothing in the documents resembles the question")
+            elif self.writer is not None:
+                draft = await self.writer.write(question, passages)
+                self.trace.token(draft.text)
+            else:
+                text = await self.ask("answer_cited", question=question, passages=prompts.render_passages(passages))
+                draft = self._read_draft(text, passages)
+            note(text=draft.text, abstained=draft.abstained)
+            return draft
+
+    async def verify(self, draft: Draft) -> tuple[Claim, ...]:
+        """The draft's sentences, each checked against the passages it cites."""
+        with self.trace.span("verify") as note:
+            claims = await verify_claims(self.judge, find_claims(draft, self.language), draft.passages)
+            note(verdicts=[claim.verdict.label.value for claim in claims])
+            return claims
+
+    async def conclude(self, question: str, draft: Draft, method: object) -> Answer:
+        """The answer that a person sees: invalid marks removed and counted, every claim with its verdict."""
+        text, invalid = keep_valid_marks(draft.text, len(draft.passages))
+        draft = replace(draft, text=text)
+        claims = () if draft.abstained else await self.verify(draft)
+        answered = bool(claims)
+        return Answer(
+            question=question,
+            text=text if answered else "",
+            status=Status.ANSWERED if answered else Status.ABSTAINED,
+            claims=claims,
+            sources=tuple(cite(n, passage) for n, passage in enumerate(draft.passages, 1)),
+            reason=draft.abstained or ("" if answered else "the model wrote nothing"),
+            invalid_marks=invalid,
+            usage=self.meter.usage,
+            method=repr(method),
+            trace_id=self.trace.id,
+        )
+
+    def _read_draft(self, text: str, passages: Sequence[Passage]) -> Draft:
+        if text.strip().lower().startswith(_I_DO_NOT_KNOW):
+            return Draft("", tuple(passages), "the language model found no answer in the passages")
+        return Draft(text.strip(), tuple(passages))
+
+    async def _complete(self, prompt: Prompt, sampling: Sampling) -> str:
+        if self.generator is None:
+            raise ModelUnavailable(
+                "this needs a language model, and none is configured",
+                fix="`veridical model pull smollm2`, then --llm smollm2; or a server: --llm openai:MODEL",
+            )
+        self.meter.begin_call()
+        pieces: list[str] = []
+        with self.trace.span("ask", prompt=prompt.name, digest=prompt.digest) as note:
+            async with asyncio.timeout(max(self.meter.seconds_left, 0.0)):
+                async for chunk in self.generator.stream(prompt, sampling):
+                    if chunk.text:
+                        pieces.append(chunk.text)
+                        self.trace.token(chunk.text)
+                    if chunk.usage:
+                        self.meter.add_tokens(chunk.usage.prompt_tokens, chunk.usage.completion_tokens)
+            note(characters=sum(map(len, pieces)))
+        return "".join(pieces)
