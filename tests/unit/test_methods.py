@@ -1,0 +1,161 @@
+"""`rag` and `closed`, with every model faked."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+
+import pytest
+from unit.kits import BRIDGE, LIGHT, make_kit
+
+from veridical.budget import Budget
+from veridical.errors import BudgetExceeded, ConfigError, ModelUnavailable
+from veridical.events import Ended, Event, Token
+from veridical.methods.closed import Closed
+from veridical.methods.condense import Turn, condense
+from veridical.methods.rag import Rag
+from veridical.methods.registry import describe_methods, find_method
+from veridical.models.fake import FakeJudge, FakeWriter
+from veridical.serial import answer_from_json, answer_to_json
+from veridical.types import Answer, Entailment, Label, Passage, Span, Status
+
+QUESTION = "When was the bridge opened?"
+
+
+def ask(script: dict[str, str] | None = None, question: str = QUESTION, **kit: object) -> Answer:
+    return asyncio.run(Rag()(make_kit(script, **kit), question))  # type: ignore[arg-type]
+
+
+def test_a_quoted_sentence_is_supported_to_the_exact_place() -> None:
+    answer = ask({"answer_cited": "The bridge opened in 1913. [1]"})
+    (claim,) = answer.claims
+    assert (answer.status, claim.verdict.label) == (Status.ANSWERED, Label.SUPPORTED)
+    assert claim.verdict.evidence is not None
+    place = claim.verdict.evidence.source
+    assert (place.uri, place.page) == ("/docs/1.md", 1)
+    assert BRIDGE[place.span.start - 100 : place.span.end - 100] == "The bridge opened in 1913."
+
+
+def test_a_paraphrase_is_not_called_supported_by_a_judge_that_cannot_tell() -> None:
+    (claim,) = ask({"answer_cited": "The bridge was opened in 1913 [1]."}).claims
+    assert claim.verdict.label is Label.UNVERIFIED
+
+
+def test_part_of_a_sentence_is_not_support() -> None:
+    text = "Nobody believes the dam is safe."
+    passages = (Passage("d:0", "d", text, Span(0, len(text))),)
+    (claim,) = ask({"answer_cited": "the dam is safe. [1]"}, "Is the dam safe?", passages=passages).claims
+    assert claim.verdict.label is Label.UNVERIFIED
+
+
+def test_an_uncited_sentence_is_never_supported() -> None:
+    (claim,) = ask({"answer_cited": "The bridge opened in 1913."}).claims
+    assert (claim.verdict.label, claim.verdict.reason) == (Label.UNVERIFIED, "it cites no passage")
+
+
+def test_invalid_marks_are_removed_and_counted() -> None:
+    answer = ask({"answer_cited": "The bridge opened in 1913. [1][7] It is red [12]."})
+    assert answer.invalid_marks == 2
+    assert answer.text == "The bridge opened in 1913. [1] It is red."
+
+
+def test_a_model_that_does_not_know_abstains() -> None:
+    answer = ask({"answer_cited": "I don't know."})
+    assert (answer.status, answer.text, answer.claims) == (Status.ABSTAINED, "", ())
+    assert "no answer" in answer.reason
+
+
+def test_a_model_that_writes_nothing_abstains() -> None:
+    assert ask({"answer_cited": "  "}).status is Status.ABSTAINED
+
+
+def test_nothing_found_abstains_without_a_call() -> None:
+    answer = ask({}, question="Zyzzyva?")
+    assert (answer.status, answer.usage.calls) == (Status.ABSTAINED, 0)
+
+
+def test_a_writer_needs_no_language_model() -> None:
+    answer = ask(None, writer=FakeWriter())
+    assert answer.text == "The bridge opened in 1913. [1]"
+    assert answer.usage.calls == 0
+
+
+@pytest.mark.parametrize(
+    "broken", [Entailment(math.nan, 0.5, 0.5), Entailment(7.0, 0.0, 0.0), Entailment(-1.0, 1.0, 1.0)]
+)
+def test_an_unreadable_judge_fails_closed(broken: Entailment) -> None:
+    judge = FakeJudge({"The bridge opened in 1913.": broken})
+    (claim,) = ask({"answer_cited": "The bridge opened in 1913. [1]"}, judge=judge).claims
+    assert (claim.verdict.label, claim.verdict.score) == (Label.UNVERIFIED, None)
+
+
+def test_a_judge_that_is_down_fails_closed() -> None:
+    class Down:
+        async def entail(self, pairs: object) -> list[Entailment]:
+            raise ModelUnavailable("judge down", fix="start it")
+
+    (claim,) = ask({"answer_cited": "The bridge opened in 1913. [1]"}, judge=Down()).claims
+    assert claim.verdict.label is Label.UNVERIFIED
+    assert "judge down" in claim.verdict.reason
+
+
+def test_a_contradicting_passage_is_quoted() -> None:
+    judge = FakeJudge({"The bridge opened in 1920.": Entailment(0.0, 0.1, 0.9)})
+    (claim,) = ask({"answer_cited": "The bridge opened in 1920 [1]."}, judge=judge).claims
+    assert claim.verdict.label is Label.CONTRADICTED
+    assert claim.verdict.evidence is not None
+    assert claim.verdict.evidence.text == BRIDGE
+
+
+def test_the_answer_goes_to_json_and_back() -> None:
+    answer = ask({"answer_cited": f"{LIGHT} [2]"})
+    assert answer_from_json(answer_to_json(answer)) == answer
+    assert answer.method == "Rag(gather=Search(k=None), refine=Keep())"
+
+
+def test_tokens_stream_and_every_step_is_a_span() -> None:
+    seen: list[Event] = []
+    answer = ask({"answer_cited": "The bridge opened in 1913. [1]"}, seen=seen)
+    assert "".join(e.text for e in seen if isinstance(e, Token)) == answer.text
+    assert [e.name for e in seen if isinstance(e, Ended)] == ["search", "ask", "write", "verify"]
+    prompt = next(e for e in seen if getattr(e, "name", "") == "ask")
+    assert prompt.detail["prompt"] == "answer_cited@1"  # type: ignore[union-attr]
+
+
+def test_the_budget_is_enforced() -> None:
+    with pytest.raises(BudgetExceeded, match="0 calls"):
+        ask({"answer_cited": "x"}, budget=Budget(calls=0))
+
+
+def test_closed_answers_from_memory_and_cites_nothing() -> None:
+    answer = asyncio.run(Closed()(make_kit({"answer_closed": "In 1913 [1]."}), QUESTION))
+    assert (answer.text, answer.invalid_marks, answer.sources) == ("In 1913.", 1, ())
+    assert answer.claims[0].verdict.label is Label.UNVERIFIED
+
+
+def test_closed_refuses_without_a_language_model() -> None:
+    with pytest.raises(ModelUnavailable, match="model pull smollm2"):
+        asyncio.run(Closed()(make_kit(None), QUESTION))
+
+
+def test_methods_are_found_by_name_and_described() -> None:
+    assert find_method("rag") == Rag()
+    with pytest.raises(ConfigError, match="did you mean rag"):
+        find_method("rg")
+    assert [(d.name, bool(d.summary)) for d in describe_methods()][:2] == [("rag", True), ("closed", True)]
+
+
+def test_follow_ups_are_condensed_by_the_model() -> None:
+    kit = make_kit({"condense_question": "Who built the bridge?\nSure!"})
+    assert asyncio.run(condense(kit, [Turn(QUESTION, "In 1913.")], "Who built it?")) == "Who built the bridge?"
+
+
+@pytest.mark.parametrize(
+    ("follow_up", "condensed"),
+    [
+        ("And who built it?", f"{QUESTION} And who built it?"),
+        ("Where is the northern lighthouse keeper's house?", "Where is the northern lighthouse keeper's house?"),
+    ],
+)
+def test_without_a_model_a_leaning_follow_up_keeps_its_topic(follow_up: str, condensed: str) -> None:
+    assert asyncio.run(condense(make_kit(None), [Turn(QUESTION, "In 1913.")], follow_up)) == condensed
