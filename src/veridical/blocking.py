@@ -1,0 +1,116 @@
+"""The engine without async: one private event loop in one thread, so that it also works in notebooks."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from veridical import engine as asynchronous
+from veridical.settings import Settings, load
+from veridical.types import Answer, Document, Filter, Json, Passage
+
+if TYPE_CHECKING:
+    from veridical.events import Sink
+    from veridical.index import Problem, Stats
+    from veridical.index.records import Listed, Stale
+    from veridical.ingest import Progress, Report
+    from veridical.methods.condense import Turn
+    from veridical.methods.joints import Method
+
+Result = TypeVar("Result")
+
+
+class Engine:
+    """`Engine("kb")` opens or begins an index in the folder kb; other settings by keyword: `llm="smollm2"`."""
+
+    def __init__(
+        self, index: str | Path | None = None, *, settings: Settings | None = None, **overrides: Json
+    ) -> None:
+        flags: dict[str, Json] = {key.replace("__", "."): value for key, value in overrides.items()}
+        if index is not None:
+            flags["index"] = str(index)
+        self.settings = settings or load(flags).settings
+        self._engine = asynchronous.build(self.settings)
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="veridical", daemon=True)
+        self._thread.start()
+
+    def add(
+        self, *paths: str | Path, tags: Sequence[str] = (), on_progress: Callable[[Progress], None] | None = None
+    ) -> Report:
+        return self._wait(self._engine.add(*paths, tags=tags, on_progress=on_progress))
+
+    def add_beir(self, corpus: str | Path, on_progress: Callable[[Progress], None] | None = None) -> Report:
+        return self._wait(self._engine.add_beir(corpus, on_progress))
+
+    def sync(self, *paths: str | Path, on_progress: Callable[[Progress], None] | None = None) -> Report:
+        return self._wait(self._engine.sync(*paths, on_progress=on_progress))
+
+    def remove(self, *names: str) -> int:
+        return self._wait(self._engine.remove(*names))
+
+    def rebuild(self, on_progress: Callable[[Progress], None] | None = None) -> Report:
+        return self._wait(self._engine.rebuild(on_progress))
+
+    def search(self, query: str, k: int | None = None, where: Filter | None = None) -> Sequence[Passage]:
+        return self._wait(self._engine.search(query, k, where))
+
+    def search_many(
+        self, queries: Sequence[str], k: int | None = None, where: Filter | None = None
+    ) -> Sequence[Sequence[Passage]]:
+        return self._wait(self._engine.search_many(queries, k, where))
+
+    def ask(
+        self,
+        question: str,
+        *,
+        method: str | Method | None = None,
+        where: Filter | None = None,
+        history: Sequence[Turn] = (),
+        sinks: Sequence[Sink] = (),
+    ) -> Answer:
+        return self._wait(
+            self._engine.ask(question, method=method, where=where, history=history, sinks=sinks)
+        )
+
+    def document(self, document_id: str) -> Document | None:
+        return self._wait(self._engine.document(document_id))
+
+    def documents(self, where: Filter | None = None, limit: int = -1, offset: int = 0) -> Sequence[Listed]:
+        return self._wait(self._engine.documents(where, limit, offset))
+
+    def stale(self) -> Stale:
+        return self._wait(self._engine.stale())
+
+    def stats(self) -> Stats:
+        return self._wait(self._engine.stats())
+
+    def check(self) -> Sequence[Problem]:
+        return self._wait(self._engine.check())
+
+    def close(self) -> None:
+        if self._thread.is_alive():
+            self._wait(self._engine.close())
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join()
+            self._loop.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _wait(self, work: Coroutine[Any, Any, Result]) -> Result:
+        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        try:
+            return future.result()
+        except BaseException:  # Ctrl-C must stop the work, not only the waiting
+            future.cancel()
+            raise

@@ -1,0 +1,205 @@
+"""Answers, sources, passages and reports as a person reads them. All text of documents is made printable first."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from veridical.cli.printable import one_line, printable, query_words, short_path, snippet
+from veridical.types import Answer, Citation, Claim, Document, Label, Passage, Span, Status
+
+if TYPE_CHECKING:
+    from veridical.cli.view import View
+    from veridical.ingest import Report
+
+MARKS = {Label.SUPPORTED: "✓", Label.CONTRADICTED: "✗", Label.UNVERIFIED: "?"}
+_STYLES = {Label.SUPPORTED: "bold green", Label.CONTRADICTED: "bold red", Label.UNVERIFIED: "bold yellow"}
+_LEGEND = {Label.SUPPORTED: "supported", Label.CONTRADICTED: "contradicted", Label.UNVERIFIED: "unverified"}
+_CITED = re.compile(r"\[\d+\]")
+_AROUND = 600  # characters shown on each side of a span
+
+
+def legend() -> str:
+    return "   ".join(f"{MARKS[label]} {_LEGEND[label]}" for label in Label)
+
+
+# ── answers ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def show_answer(view: View, answer: Answer) -> None:
+    """One sentence a line, its verdict in the gutter; then the sources that were cited."""
+    if answer.status is Status.ABSTAINED:
+        view.line(f"I don't know: {one_line(answer.reason) or 'the documents hold no answer'}", "bold")
+        return
+    at = 0
+    for claim in answer.claims:
+        _show_between(view, answer.text[at : claim.span.start])
+        _show_claim(view, claim, answer.text)
+        at = claim.span.end
+    _show_between(view, answer.text[at:])
+    if answer.status is Status.PARTIAL and answer.reason:
+        view.line(f"Only in part: {one_line(answer.reason)}", "yellow")
+    for conflict in answer.conflicts:
+        one, other = conflict.one, conflict.other
+        marks = f"[{one.source.mark}] and [{other.source.mark}]"
+        view.hang("! ", f"sources {marks} disagree: “{one_line(one.text)}” — “{one_line(other.text)}”")
+    show_sources(view, answer)
+
+
+def _show_between(view: View, text: str) -> None:
+    if re.search(r"\w", text):
+        view.hang("  ", one_line(text))
+
+
+def _show_claim(view: View, claim: Claim, text: str) -> None:
+    from rich.text import Text
+
+    label = claim.verdict.label
+    sentence = Text(one_line(claim.span.of(text)), style="strike" if label is Label.CONTRADICTED else "")
+    sentence.highlight_regex(_CITED, "cyan")
+    view.hang(Text(f"{MARKS[label]} ", style=_STYLES[label]), sentence)
+    if label is not Label.SUPPORTED and claim.verdict.reason:
+        said = f": “{one_line(claim.verdict.evidence.text)}”" if claim.verdict.evidence else ""
+        view.hang("    ", f"{_LEGEND[label]}: {one_line(claim.verdict.reason)}{said}", "dim")
+
+
+def show_sources(view: View, answer: Answer) -> None:
+    cited = {citation.mark for claim in answer.claims for citation in claim.citations}
+    view.line()
+    for source in answer.sources:
+        if source.mark in cited:
+            show_source(view, source, evidence_span(answer, source.mark))
+    others = len(answer.sources) - len(cited)
+    if others:
+        view.line(f"    {count(others, 'other passage')} read, not cited", "dim")
+
+
+def show_source(view: View, source: Citation, span: Span) -> None:
+    from rich.text import Text
+
+    place = f"{short_path(source.uri)}:{span.start}-{span.end}"
+    body = Text.assemble((source_name(source), ""), (" — ", "dim"), (place, "dim"))
+    view.hang(Text(f"[{source.mark}] ", style="cyan"), body)
+
+
+def source_name(source: Citation | Passage) -> str:
+    """`Title › Heading, p. 3`; the title is not repeated when the heading begins with it."""
+    heading = source.heading[1:] if source.heading[:1] == (source.title,) else source.heading
+    name = " › ".join(one_line(part) for part in (source.title, *heading) if part) or short_path(source.uri)
+    return f"{name}, p. {source.page}" if source.page is not None else name
+
+
+def evidence_span(answer: Answer, mark: int) -> Span:
+    """The sentence that source `mark` supports a claim with; the whole passage when none was found."""
+    for claim in answer.claims:
+        evidence = claim.verdict.evidence
+        if evidence is not None and evidence.source.mark == mark:
+            return evidence.source.span
+    return next(source.span for source in answer.sources if source.mark == mark)
+
+
+def open_hint(answer: Answer, again: str = "") -> str:
+    """The command that opens the first cited source at its place; empty when nothing was cited."""
+    for claim in answer.claims:
+        for citation in claim.citations[:1]:
+            span = evidence_span(answer, citation.mark)
+            return f"veridical open {citation.document_id} --span {span.start}-{span.end}{again}"
+    return ""
+
+
+# ── passages and documents ───────────────────────────────────────────────────────────────────────
+
+
+def show_passages(view: View, passages: Sequence[Passage], query: str) -> None:
+    """Numbered as ranked, each with its place, its score and the part that resembles the query."""
+    from rich.text import Text
+
+    words = query_words(query)
+    for number, passage in enumerate(passages, 1):
+        gutter = f"{number:>2}. "
+        view.hang(gutter, Text.assemble((source_name(passage), "bold"), (f"  {passage.score:.3f}", "dim")))
+        body = Text(snippet(passage.text, words))
+        if words:
+            body.highlight_regex(_any_of(words), "bold cyan")
+        view.hang("    ", body)
+        place = f"{short_path(passage.uri)}:{passage.span.start}-{passage.span.end}"
+        again = f"  (and {count(len(passage.also_in), 'near-duplicate')})" if passage.also_in else ""
+        view.hang("    ", f"{place}{again}", "dim")
+
+
+def _any_of(words: frozenset[str]) -> re.Pattern[str]:
+    # The stem's beginning is enough to point at "opened" for "opening".
+    stems = sorted({word[: max(4, len(word) - 3)] for word in words}, key=len, reverse=True)
+    return re.compile(rf"\b(?:{'|'.join(map(re.escape, stems))})\w*", re.IGNORECASE)
+
+
+def show_document(view: View, document: Document, span: Span | None) -> None:
+    """The text around `span`, which is marked (» « in a pipe); the whole text without one."""
+    from rich.text import Text
+
+    whole = Span(0, len(document.text))
+    span_ = span or whole
+    first = max(0, document.text.rfind("\n", 0, max(0, span_.start - _AROUND)) + 1) if span else 0
+    end = document.text.find("\n", min(len(document.text), span_.end + _AROUND)) if span else -1
+    last = end if end >= 0 else len(document.text)
+    before, after = document.text[first : span_.start], document.text[span_.end : last]
+    middle = printable(span_.of(document.text))
+    if span and not view.fancy:
+        middle = f"»{middle}«"
+    view.line(Text(one_line(document.title) or document.id, style="bold"))
+    page = f", p. {page_at(document, span_.start)}" if document.pages else ""
+    view.line(f"{short_path(document.uri)}:{span_.start}-{span_.end}{page}", "dim")
+    view.line()
+    body = Text.assemble(
+        "… " if first else "",
+        printable(before),
+        (middle, "bold black on yellow" if span else ""),
+        printable(after),
+        " …" if last < len(document.text) else "",
+    )
+    view.line(body)
+
+
+def page_at(document: Document, offset: int) -> int:
+    return sum(1 for start in document.pages if start <= offset)
+
+
+# ── reports ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def show_report(view: View, report: Report) -> None:
+    """What happened to the sources, then a table of those that were refused and why."""
+    counts = [
+        (report.added, "added"),
+        (report.updated, "updated"),
+        (report.unchanged, "unchanged"),
+        (report.removed, "removed"),
+        (len(report.refused), "refused"),
+    ]
+    said = ", ".join(f"{number:,} {word}" for number, word in counts if number) or "nothing to do"
+    size = f"{count(report.documents, 'document')}, {count(report.passages, 'passage')}"
+    if not view.quiet:
+        view.line(f"{said} ({size}) in {seconds(report.seconds)}")
+    for uri, warning in report.warnings:
+        view.warn(f"{short_path(uri)}: {warning}")
+    if report.refused:
+        view.line()
+        rows = [(short_path(refused.uri), refused.reason, refused.fix) for refused in report.refused]
+        view.table(("refused", "reason", "what to do"), rows)
+
+
+def count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def seconds(duration: float) -> str:
+    return f"{duration:.1f} s" if duration < 60 else f"{int(duration // 60)} min {int(duration % 60)} s"
+
+
+def size(number: float) -> str:
+    for unit in ("B", "kB", "MB"):
+        if number < 1000:
+            return f"{number:.0f} {unit}" if unit == "B" or number >= 10 else f"{number:.1f} {unit}"
+        number /= 1000
+    return f"{number:.1f} GB"

@@ -1,0 +1,238 @@
+"""The composition root: `build` turns settings into an engine, and the engine answers.
+
+    async with build(Settings(index="kb")) as engine:
+        await engine.add("docs/")
+        print(await engine.ask("Who keeps the light?"))
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from veridical.budget import Budget, Meter
+from veridical.errors import InputRefused
+from veridical.events import Sink, Trace
+from veridical.kit import Kit
+from veridical.methods.condense import Turn, condense
+from veridical.methods.registry import find_method
+from veridical.settings import Settings
+from veridical.types import Answer, Document, Filter, Passage
+
+if TYPE_CHECKING:
+    from veridical.corpus.source import ReadOptions
+    from veridical.index import Index, Problem, Stats
+    from veridical.index.records import Listed, Stale
+    from veridical.ingest import Ingest, Progress, Report
+    from veridical.methods.joints import Method
+    from veridical.models.embed import MiniLm
+    from veridical.ports import Generator, Writer
+
+LONGEST_QUESTION = 8_000  # characters; more is a document, not a question
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]+")
+
+
+def build(settings: Settings | None = None) -> Engine:
+    """An engine whose parts load when they are first used."""
+    return Engine(settings or Settings())
+
+
+class Engine:
+    """Adds documents, searches them and answers questions. Use it as an async context manager, or close it."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self._index: Index | None = None
+
+    # ── the collection ───────────────────────────────────────────────────────────────────────────
+
+    async def add(
+        self, *paths: str | Path, tags: Sequence[str] = (), on_progress: Callable[[Progress], None] | None = None
+    ) -> Report:
+        """Adds files, folders and URLs; what is unchanged is skipped, what changed is replaced."""
+        return await self._ingest(tags, on_progress, create=True).add(paths)
+
+    async def add_beir(self, corpus: str | Path, on_progress: Callable[[Progress], None] | None = None) -> Report:
+        """Adds a BEIR corpus (`_id`, `title`, `text` a line), keeping its ids."""
+        return await self._ingest((), on_progress, create=True).add_beir(Path(corpus))
+
+    async def sync(self, *paths: str | Path, on_progress: Callable[[Progress], None] | None = None) -> Report:
+        """As `add`, and removes what vanished; without paths, everything that was ever added."""
+        return await self._ingest((), on_progress).sync(paths)
+
+    async def remove(self, *names: str) -> int:
+        """Forgets sources by path, folder or URL, or documents by id; returns how many documents went."""
+        return await self._ingest((), None).remove(names)
+
+    async def rebuild(self, on_progress: Callable[[Progress], None] | None = None) -> Report:
+        """Cuts and embeds again what an older chunker or embedder made, and derives the search indexes anew."""
+        return await self._ingest((), on_progress).rebuild()
+
+    async def document(self, document_id: str) -> Document | None:
+        return await asyncio.to_thread(self.index.document, document_id)
+
+    async def documents(self, where: Filter | None = None, limit: int = -1, offset: int = 0) -> Sequence[Listed]:
+        """What is indexed, in order of path or URL, without the texts; a negative limit means all."""
+        return await asyncio.to_thread(self.index.listed, where, limit, offset)
+
+    async def stale(self) -> Stale:
+        """What an older chunker or embedder made; `rebuild` makes it anew."""
+        return await asyncio.to_thread(self.index.stale)
+
+    async def stats(self) -> Stats:
+        return await asyncio.to_thread(self.index.stats)
+
+    async def check(self) -> Sequence[Problem]:
+        """What is wrong with the index, each with its repair; empty when all is well."""
+        return await asyncio.to_thread(self.index.check)
+
+    # ── the work ─────────────────────────────────────────────────────────────────────────────────
+
+    async def search(self, query: str, k: int | None = None, where: Filter | None = None) -> Sequence[Passage]:
+        (found,) = await self.search_many([query], k, where)
+        return found
+
+    async def search_many(
+        self, queries: Sequence[str], k: int | None = None, where: Filter | None = None
+    ) -> Sequence[Sequence[Passage]]:
+        cleaned = [_clean(query) for query in queries]
+        return await self.index.search(cleaned, k or self.settings.search.k, where)
+
+    async def ask(
+        self,
+        question: str,
+        *,
+        method: str | Method | None = None,
+        where: Filter | None = None,
+        history: Sequence[Turn] = (),
+        sinks: Sequence[Sink] = (),
+    ) -> Answer:
+        """Answers with the named method; `sinks` receive every event while it happens."""
+        question = _clean(question)
+        chosen = method if method is not None and not isinstance(method, str) else None
+        chosen = chosen or find_method(str(method or self.settings.method))
+        kit = self.kit(where, sinks)
+        with kit.trace.span("answer", question=question, method=repr(chosen), llm=self.settings.llm) as note:
+            standalone = await condense(kit, history, question)
+            if standalone != question:
+                note(condensed=standalone)
+            answer = await chosen(kit, standalone)
+            note(status=answer.status.value, trace=answer.trace_id)
+        return answer
+
+    def kit(self, where: Filter | None = None, sinks: Sequence[Sink] = ()) -> Kit:
+        """The verbs for one question, with a fresh budget and trace."""
+        from veridical.models.verbatim import Verbatim
+
+        budget = self.settings.budget
+        generator, writer = self._language_model
+        return Kit(
+            trace=Trace(sinks),
+            meter=Meter(Budget(budget.calls, budget.tokens, budget.seconds)),
+            judge=Verbatim(),
+            retriever=_Lazily(self),
+            generator=generator,
+            writer=writer,
+            where=where,
+            k=self.settings.search.k,
+            language=self.settings.language,
+        )
+
+    # ── the parts ────────────────────────────────────────────────────────────────────────────────
+
+    @cached_property
+    def embedder(self) -> MiniLm:
+        from veridical.models.embed import MiniLm
+
+        return MiniLm()
+
+    @property
+    def index(self) -> Index:
+        """Raises IndexMissing when nothing was ever added."""
+        return self._open(create=False)
+
+    def _open(self, *, create: bool) -> Index:
+        from veridical.corpus.fingerprint import chunker_fingerprint
+        from veridical.index import Index, SearchOptions
+
+        if self._index is None:
+            search = self.settings.search
+            self._index = Index.open(
+                Path(self.settings.index),
+                self.embedder,
+                chunker_fingerprint=chunker_fingerprint(self._read_options()),
+                options=SearchOptions(mode=search.mode, candidates=search.candidates),
+                create=create,
+            )
+        return self._index
+
+    def _read_options(self, tags: Sequence[str] = ()) -> ReadOptions:
+        from veridical.corpus.source import ReadOptions
+
+        read = self.settings.read
+        return ReadOptions(
+            chunk_tokens=self.settings.chunk.tokens,
+            max_file_bytes=read.max_file_mb << 20,
+            tags=tuple(tags),
+            language=self.settings.language,
+            tokenizer=self.embedder.tokenizer_path,
+            html=read.html,
+            timeout_s=read.timeout_s,
+        )
+
+    def _ingest(
+        self, tags: Sequence[str], on_progress: Callable[[Progress], None] | None, *, create: bool = False
+    ) -> Ingest:
+        from veridical.ingest import Ingest
+
+        index = self._open(create=create)
+        return Ingest(index, self.embedder, self._read_options(tags), self.settings.read.workers, on_progress)
+
+    @cached_property
+    def _language_model(self) -> tuple[Generator | None, Writer | None]:
+        from veridical.models.choose import choose_model
+
+        return choose_model(self.settings, self.embedder)
+
+    async def close(self) -> None:
+        generator, _ = self.__dict__.get("_language_model", (None, None))
+        if hasattr(generator, "aclose"):
+            await generator.aclose()
+        if self._index is not None:
+            await asyncio.to_thread(self._index.close)
+            self._index = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.close()
+
+
+class _Lazily:
+    """Opens the index when a method first searches, so that `closed` works without one."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    async def search(self, queries: Sequence[str], k: int, where: Filter | None = None) -> Sequence[Sequence[Passage]]:
+        return await self._engine.index.search(queries, k, where)
+
+
+def _clean(question: str) -> str:
+    text = _CONTROL.sub(" ", question).strip()
+    if not text:
+        raise InputRefused("the question is empty", fix="ask something, for example: veridical ask 'Who …?'")
+    if len(text) > LONGEST_QUESTION:
+        raise InputRefused(
+            f"the question has {len(text):,} characters, more than {LONGEST_QUESTION:,}",
+            fix="add long texts as documents and ask a short question about them",
+        )
+    return text

@@ -1,0 +1,117 @@
+"""Looks for contradictions inside the index, and says how each is repaired."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from veridical.index.dense import Scan
+from veridical.index.lexical import Lexical
+from veridical.index.records import Problem
+from veridical.index.store import Store
+from veridical.types import Span
+
+_REBUILD = "run `veridical rebuild`"
+_ADD_AGAIN = "move the index folder away and add the documents again with `veridical add`"
+_UNIT = 1e-2  # how far the length of a stored float16 vector may be from one
+
+
+def check(store: Store, lexical: Lexical, dense: Scan | None, embedder: int) -> list[Problem]:
+    """In order of gravity."""
+    return [
+        *_check_database(store),
+        *_check_spans(store),
+        *_check_clusters(store),
+        *_check_vectors(store, embedder),
+        *_check_lexical(store, lexical),
+        *_check_dense(store, dense, embedder),
+    ]
+
+
+def _check_database(store: Store) -> Iterator[Problem]:
+    findings = [text for (text,) in store.rows("PRAGMA integrity_check(5)") if text != "ok"]
+    if findings:
+        yield Problem(f"the database is damaged: {'; '.join(findings)}", _ADD_AGAIN)
+    orphans = store.rows("PRAGMA foreign_key_check")
+    if orphans:
+        yield Problem(f"{len(orphans)} rows belong to nothing (first in table {orphans[0][0]})", _ADD_AGAIN)
+
+
+def _check_spans(store: Store) -> Iterator[Problem]:
+    """Every passage's text must be the document's text at its span."""
+    wrong = 0
+    last = ""
+    for (document_id,) in store.rows("SELECT id FROM documents ORDER BY key"):
+        document = store.document(document_id)
+        if document is None:  # deleted by another process since
+            continue
+        spans = store.rows(
+            "SELECT p.start, p.end, p.text FROM passages AS p JOIN documents AS d ON d.key = p.document WHERE d.id = ?",
+            (document_id,),
+        )
+        if any(Span(start, end).of(document.text) != text for start, end, text in spans):
+            wrong += 1
+            last = document_id
+    if wrong:
+        yield Problem(f"passages of {wrong} documents do not match their text (such as {last})", _ADD_AGAIN)
+
+
+def _check_clusters(store: Store) -> Iterator[Problem]:
+    lost = store.one(
+        "SELECT count(*) FROM passages AS p LEFT JOIN passages AS h ON h.row = p.cluster"
+        " WHERE p.cluster IS NOT NULL AND (h.row IS NULL OR h.cluster IS NOT NULL)"
+    )
+    without = store.one("SELECT count(*) FROM passages WHERE cluster IS NULL AND row NOT IN (SELECT row FROM bands)")
+    stray = store.one("SELECT count(*) FROM bands WHERE row NOT IN (SELECT row FROM passages WHERE cluster IS NULL)")
+    if lost or without or stray:
+        yield Problem(f"the near-duplicate links of {lost + without + stray} passages are wrong", _REBUILD)
+
+
+def _check_vectors(store: Store, embedder: int) -> Iterator[Problem]:
+    missing = store.stale(embedder, None).passages_to_embed if embedder else 0
+    if missing:
+        yield Problem(
+            f"{missing} passages have no vector of the present embedder", "run `veridical rebuild`, which embeds them"
+        )
+    bad = 0
+    last = -1
+    while rows := store.rows("SELECT row, half FROM vectors WHERE row > ? ORDER BY row LIMIT 2000", (last,)):
+        last = rows[-1][0]
+        for _, half in rows:
+            length = float(np.linalg.norm(np.frombuffer(half, np.float16).astype(np.float32)))
+            bad += not abs(length - 1) <= _UNIT  # also true for NaN
+    if bad:
+        yield Problem(f"{bad} vectors are not of length one", _ADD_AGAIN)
+
+
+def _check_lexical(store: Store, lexical: Lexical) -> Iterator[Problem]:
+    applied = lexical.refresh()
+    if applied < 0:
+        yield Problem("the lexical index cannot be read", _REBUILD)
+        return
+    stored = {row for (row,) in store.rows("SELECT row FROM passages")}
+    yield from _compare("lexical", lexical.rows(), stored)
+    if applied != store.seq():
+        yield Problem("the lexical index does not follow the store", _REBUILD)
+
+
+def _check_dense(store: Store, dense: Scan | None, embedder: int) -> Iterator[Problem]:
+    if dense is None:
+        return
+    applied = dense.refresh()
+    if applied < 0:
+        yield Problem("the vector index cannot be read", _REBUILD)
+        return
+    stored = {row for (row,) in store.rows("SELECT row FROM vectors WHERE embedder = ?", (embedder,))}
+    yield from _compare("vector", dense.rows().tolist(), stored)
+    if applied != store.seq():
+        yield Problem("the vector index does not follow the store", _REBUILD)
+
+
+def _compare(kind: str, held: list[int], stored: set[int]) -> Iterator[Problem]:
+    if len(held) != len(set(held)):
+        yield Problem(f"the {kind} index holds {len(held) - len(set(held))} passages twice", _REBUILD)
+    missing, extra = stored - set(held), set(held) - stored
+    if missing or extra:
+        yield Problem(f"the {kind} index lacks {len(missing)} passages and has {len(extra)} that are gone", _REBUILD)

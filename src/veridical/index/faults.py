@@ -1,0 +1,60 @@
+"""Turns what SQLite, tantivy and the operating system raise into errors that say what to do next."""
+
+from __future__ import annotations
+
+import errno
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from veridical.errors import CorruptIndex, IndexBusy, StorageFull, VeridicalError
+
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_FULL_WORDS = ("No space left", "quota exceeded", "File too large")
+_PRIMARY = 0xFF  # SQLite's extended codes keep the primary code in the low byte
+
+
+@contextmanager
+def storage_faults(folder: Path) -> Iterator[None]:
+    """Raises StorageFull, CorruptIndex or IndexBusy in place of the library's own error."""
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        known = _from_sqlite(error, folder)
+        if known is None:
+            raise
+        raise known from error
+    except OSError as error:
+        if error.errno in _FULL:
+            raise storage_full(folder, error) from error
+        raise
+    except ValueError as error:  # tantivy-py raises nothing more precise
+        if any(words in str(error) for words in _FULL_WORDS):
+            raise storage_full(folder, error) from error
+        raise
+
+
+def storage_full(folder: Path, error: Exception) -> StorageFull:
+    return StorageFull(
+        f"the disk under {folder} took no more bytes ({error})",
+        fix="free some space (or raise the quota) and run the same command again; it goes on where it stopped",
+    )
+
+
+def corrupt(folder: Path, detail: str) -> CorruptIndex:
+    return CorruptIndex(
+        f"{folder / 'veridical.db'} cannot be read: {detail}",
+        fix="restore the folder from a backup, or move it away and add the documents again with `veridical add`",
+    )
+
+
+def _from_sqlite(error: sqlite3.DatabaseError, folder: Path) -> VeridicalError | None:
+    code = getattr(error, "sqlite_errorcode", 0) & _PRIMARY
+    if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
+        return storage_full(folder, error)
+    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+        return corrupt(folder, str(error))
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return IndexBusy(f"the index at {folder} is locked by another program", fix="try again when it has finished")
+    return None

@@ -1,0 +1,178 @@
+"""A GGUF language model inside this process, through whichever llama.cpp binding is installed."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import importlib.util
+import os
+import threading
+import time
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol, TypeAlias
+
+from veridical.errors import InputRefused, ModelUnavailable, VeridicalError
+from veridical.models.wire import Dialect, Reading
+from veridical.types import Chunk, Json, Prompt, Sampling
+
+Emit: TypeAlias = Callable[[object], bool]  # takes an event of the chat format; True means: stop now
+
+
+@dataclass(frozen=True, slots=True)
+class LlamaOptions:
+    path: Path
+    context: int = 4096  # tokens of prompt and answer together, for each sequence
+    parallel: int = 2  # sequences decoded in one batch; llama-cpp-python has one and takes turns
+    threads: int | None = None  # None: every processor this process may use
+    gpu_layers: int = 0
+    prompt_cache_mib: int = 256  # RAM for the state of earlier prompts; llama-cpp-python keeps the last one only
+
+
+class Runtime(Protocol):
+    """A loaded model. `chat` blocks, may be called from several threads, and emits events of the chat format."""
+
+    def chat(self, request: dict[str, Json], schema: Json, emit: Emit) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class ContextTooSmall(Exception):
+    """What a runtime raises for a prompt longer than its context."""
+
+    def __init__(self, prompt_tokens: int, context: int) -> None:
+        super().__init__(prompt_tokens, context)
+        self.prompt_tokens, self.context = prompt_tokens, context
+
+
+class _End:
+    """The worker's last word: what went wrong, or nothing."""
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.error = error
+
+
+class Llama:
+    """A Generator over a local file, which is loaded at first use. All native code runs in worker threads."""
+
+    def __init__(self, options: LlamaOptions, load: Callable[[LlamaOptions], Runtime] | None = None) -> None:
+        self.options = options
+        self._load = load or load_runtime
+        self._runtime: Runtime | None = None
+        self._loading = threading.Lock()
+        self._workers = ThreadPoolExecutor(options.parallel, thread_name_prefix="veridical-llama")
+
+    def __repr__(self) -> str:
+        return f"Llama({self.options.path.name!r})"
+
+    async def stream(self, prompt: Prompt, sampling: Sampling) -> AsyncIterator[Chunk]:
+        """Text as it is generated, then one chunk with the finish reason and the usage.
+
+        Raises ModelUnavailable when the file cannot be loaded, InputRefused when the prompt exceeds the context.
+        Leaving the stream stops the generation at the next token, or the next batch of the prompt.
+        """
+        started = time.monotonic()
+        reading, left = Reading(repr(self), prompt), threading.Event()
+        loop = asyncio.get_running_loop()
+        events: asyncio.Queue[object] = asyncio.Queue()
+
+        def emit(event: object) -> bool:
+            if not left.is_set():
+                try:
+                    loop.call_soon_threadsafe(events.put_nowait, event)
+                except RuntimeError:  # the loop was closed under us: nobody is listening
+                    left.set()
+            return left.is_set()
+
+        job = self._workers.submit(self._work, prompt, sampling, emit)
+        try:
+            while not isinstance(event := await events.get(), _End):
+                chunk = reading.take(event)
+                if chunk is not None:
+                    yield chunk
+        finally:
+            left.set()
+            job.cancel()  # it may still be waiting for a worker
+        if event.error is not None:
+            raise self._explained(event.error)
+        yield reading.last(time.monotonic() - started)
+
+    async def aclose(self) -> None:
+        """Unloads the model once running generations have ended."""
+        await asyncio.to_thread(self._workers.shutdown)
+        runtime, self._runtime = self._runtime, None
+        if runtime is not None:
+            runtime.close()
+
+    def _work(self, prompt: Prompt, sampling: Sampling, emit: Emit) -> None:
+        request = Dialect().body(self.options.path.stem, replace(prompt, schema=None), sampling)
+        request["top_p"] = sampling.top_p  # the bindings' own default is not neutral
+        schema = dict(prompt.schema) if prompt.schema is not None else None
+        try:
+            with self._loading:
+                if self._runtime is None:
+                    check_file(self.options.path)
+                    self._runtime = self._load(self.options)
+            self._runtime.chat(request, schema, emit)
+        except Exception as error:  # noqa: BLE001 — crosses to the asker's thread, which raises it
+            emit(_End(error))
+        else:
+            emit(_End())
+
+    def _explained(self, error: Exception) -> Exception:
+        if isinstance(error, ContextTooSmall):
+            return InputRefused(
+                f"the prompt has {error.prompt_tokens} tokens, but the context of {self!r} holds {error.context}",
+                fix="ask with fewer or shorter passages, or raise `context` in the model's settings",
+            )
+        if isinstance(error, VeridicalError):
+            return error
+        return ModelUnavailable(f"{self!r} failed: {error}", fix="try another GGUF file, or report this with its name")
+
+
+def check_file(path: Path) -> None:
+    """Raises ModelUnavailable when there is no GGUF file at `path`."""
+    pull = "get one with `veridical model pull smollm2`, or give the path of a .gguf file"
+    try:
+        with path.open("rb") as file:
+            magic = file.read(4)
+    except FileNotFoundError as error:
+        raise ModelUnavailable(f"there is no model file {path}", fix=pull) from error
+    except OSError as error:
+        raise ModelUnavailable(f"the model file {path} cannot be read: {error.strerror}", fix=pull) from error
+    if magic != b"GGUF":
+        raise ModelUnavailable(f"{path} is not a GGUF file", fix=pull)
+
+
+def load_runtime(options: LlamaOptions) -> Runtime:
+    """llama-cpp-python where it is installed, since it was compiled for this machine; otherwise xllamacpp."""
+    # Imported by name: each binding loads tens of megabytes of native code, and most installations have one at most.
+    if importlib.util.find_spec("llama_cpp") is not None:
+        from veridical.models.llama_native import NativeRuntime
+
+        return NativeRuntime(options, importlib.import_module("llama_cpp"))
+    if importlib.util.find_spec("xllamacpp") is not None:
+        from veridical.models.llama_xllamacpp import XllamacppRuntime
+
+        return XllamacppRuntime(options, importlib.import_module("xllamacpp"))
+    raise ModelUnavailable(
+        "running a GGUF model in this process needs a llama.cpp binding, and none is installed",
+        fix="pip install 'veridical[local]'",
+    )
+
+
+def unloadable(path: Path) -> ModelUnavailable:
+    return ModelUnavailable(
+        f"llama.cpp cannot load {path} ({path.stat().st_size:,} bytes)",
+        fix="it may be cut short (compare its size or SHA-256 with the original and fetch it again), need more memory "
+        "than is free (lower `context` or `parallel`), or be of an architecture newer than the binding (upgrade it)",
+    )
+
+
+def thread_count(options: LlamaOptions) -> int:
+    if options.threads is not None:
+        return options.threads
+    affinity = getattr(os, "sched_getaffinity", None)  # not on macOS or Windows
+    return len(affinity(0)) if affinity else os.cpu_count() or 1
