@@ -13,19 +13,25 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from benchmarks.datasets import Setup
+from benchmarks.datasets import Setup, data_folder
 from benchmarks.machine import ROOT, describe
 from benchmarks.report import write
 from veridical.errors import VeridicalError
 
-NAMES = ("lexical", "dense", "hybrid", "ingest", "retrieval", "install")
+NAMES = ("lexical", "dense", "hybrid", "ingest", "retrieval", "embedder", "quote", "install")
 
 
 def main() -> int:
     options = _parse()
     if len(options.names) == 1 and options.names[0] in NAMES:
         return _run_one(options.names[0], options)
-    failed = [name for name in options.names or NAMES if _run_apart(name, options)]
+    names = options.names or NAMES
+    try:
+        data_folder()  # one message now rather than one a benchmark
+    except VeridicalError as error:
+        print(error, file=sys.stderr)
+        return error.exit_code
+    failed = [name for name in names if _run_apart(name, options)]
     if failed:
         print(f"failed: {', '.join(failed)}", file=sys.stderr)
     return 1 if failed else 0

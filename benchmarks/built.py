@@ -18,19 +18,24 @@ import numpy as np
 from benchmarks.corpus import CHUNK_TOKENS, Corpus
 from benchmarks.datasets import Setup
 from benchmarks.machine import ROOT
+from veridical.corpus import ReadOptions, chunker_fingerprint
 from veridical.index.library import Index
 from veridical.index.records import Entry, SourceRow
-from veridical.models.embed import MiniLm
+from veridical.models.embed import WEIGHTS, MiniLm
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from veridical.ports import Vectors
+    from veridical.ports import Embedder, Vectors
 
 _BATCH = 512  # passages a transaction
 _CENTRES = 1_000
 _SPREAD = 0.045  # of each coordinate around its centre: cosine to the centre about 0.75, as MiniLM's topics have
-CHUNKER = f"bench-{CHUNK_TOKENS}"
+
+
+def read_options() -> ReadOptions:
+    """As the engine reads by default."""
+    return ReadOptions(chunk_tokens=CHUNK_TOKENS, tokenizer=WEIGHTS / "tokenizer.json")
 
 
 def clustered(count: int, dimensions: int = 384, seed: int = 1) -> Vectors:
@@ -77,21 +82,26 @@ def build(setup: Setup, corpus: Corpus) -> tuple[Path, float]:
     return folder, time.process_time() - began
 
 
-def fill(folder: Path, every: Sequence[Entry], embedder: MiniLm) -> None:
+def fill(folder: Path, every: Sequence[Entry], embedder: Embedder) -> None:
     """Puts entries into an index, which is made when it is not there, in transactions of some 500 passages."""
-    with Index.open(folder, embedder, chunker_fingerprint=CHUNKER, create=True) as index, index.writer() as writer:
+    chunker = chunker_fingerprint(read_options())
+    with Index.open(folder, embedder, chunker_fingerprint=chunker, create=True) as index, index.writer() as writer:
         batch: list[Entry] = []
+        waiting = 0
         for entry in every:
             batch.append(entry)
-            if sum(len(one.passages) for one in batch) >= _BATCH:
+            waiting += len(entry.passages)
+            if waiting >= _BATCH:
                 writer.put(batch)
-                batch = []
+                batch, waiting = [], 0
         writer.put(batch, [SourceRow(uri) for uri in dict.fromkeys(entry.source for entry in every)])
 
 
 def _key(corpus: Corpus, embedder: MiniLm) -> str:
     """Changes with the code that writes an index and with what is written."""
-    digest = hashlib.blake2b(f"{corpus.digest} {embedder.fingerprint} {_CENTRES} {_SPREAD}".encode(), digest_size=6)
+    chunker = chunker_fingerprint(read_options())
+    parts = f"{corpus.digest} {embedder.fingerprint} {chunker} {_CENTRES} {_SPREAD}"
+    digest = hashlib.blake2b(parts.encode(), digest_size=6)
     for file in sorted((ROOT / "src" / "veridical" / "index").glob("*.py")):
         digest.update(file.read_bytes())
     return digest.hexdigest()

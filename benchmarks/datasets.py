@@ -35,7 +35,7 @@ def data_folder() -> Path:
     if not folder or not Path(folder).is_dir():
         raise ConfigError(
             f"there is no data folder {folder!r}" if folder else "the benchmarks need public data, and none is named",
-            fix="set VERIDICAL_DATA to a folder that holds corpus/, qa_eval/ and retrieval/ (see docs/results/README.md)",
+            fix="set VERIDICAL_DATA to a folder that holds corpus/, qa_eval/ and retrieval/",
         )
     return Path(folder)
 

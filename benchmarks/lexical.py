@@ -68,8 +68,8 @@ def run(setup: Setup) -> Section:
                 *_against_llama_index(ours, index, texts, questions),
             ),
             notes=(
-                "tantivy is called with its own query parser, without counting matches, on an index of the same "
-                "passages with the same analysis; its texts come from its document store, ours from SQLite.",
+                "tantivy parses the question itself, counts no matches, and has the same passages and analysis.",
+                "Keys are passage numbers. Passages are texts: tantivy's from its document store, ours from SQLite.",
                 "The oracle's ties count as equal: passages whose score is within 1e-5 of the tenth.",
                 "Equal stopwords: the words that LlamaIndex's retriever drops are taken out of our questions too.",
             ),
@@ -118,9 +118,7 @@ def _against_oracle(ours: Lexical, texts: Sequence[str], questions: Sequence[str
     ]
 
 
-def _against_llama_index(
-    ours: Lexical, index: Index, texts: Sequence[str], questions: Sequence[str]
-) -> list[Figure]:
+def _against_llama_index(ours: Lexical, index: Index, texts: Sequence[str], questions: Sequence[str]) -> list[Figure]:
     search = peers.llama_index_bm25(texts, K)
     if search is None:
         return [unmeasured("LlamaIndex's BM25 retriever / veridical (p50)", peers.INSTALL)]

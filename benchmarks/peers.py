@@ -25,7 +25,8 @@ def llama_index_bm25(texts: Sequence[str], k: int) -> Search | None:
         return None
     nodes = [TextNode(text=text, id_=str(place)) for place, text in enumerate(texts)]
     retriever = BM25Retriever.from_defaults(nodes=nodes, similarity_top_k=k, language="en")
-    return lambda question: retriever.retrieve(question)
+    found: Search = retriever.retrieve
+    return found
 
 
 def english_stopwords() -> frozenset[str]:

@@ -94,10 +94,18 @@ class Engine:
 
     def close(self) -> None:
         if self._thread.is_alive():
+            self._wait(self._stop_work())
             self._wait(self._engine.close())
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join()
             self._loop.close()
+
+    async def _stop_work(self) -> None:
+        """Waits for what Ctrl-C cancelled to end; a task that outlives its loop complains on stderr."""
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     def __enter__(self) -> Self:
         return self

@@ -29,11 +29,13 @@ BRIDGE = """# The Gut Bridge
 
 ## History
 
-The Gut Bridge was opened to traffic on 4 May 1913. It replaced a ferry that had run since 1790.
+The Gut Bridge was opened to traffic on 4 May 1913. It replaced a ferry that had run since 1790. The ferrymen were
+given a pension by the harbour board, and the last of them, Enoch Marsh, rang the bell at the opening.
 
 ## Today
 
-The bridge carries about 900 vehicles a day. Its deck was renewed in 2004 at a cost of 1.2 million crowns.
+The bridge carries about 900 vehicles a day. Its deck was renewed in 2004 at a cost of 1.2 million crowns. It swings
+open for masts twice a day in summer, when a bell is rung and a barrier comes down on the town side of the water.
 """
 LIGHT = "The lighthouse on Farrow Head was first lit in 1861. Its first keeper was Ada Quill, a fisherman's daughter.\n"
 
@@ -84,7 +86,7 @@ def test_every_passage_is_exactly_its_documents_text(engine: Engine, docs: Path)
         document = engine.document(passage.document_id)
         assert document is not None
         assert passage.span.of(document.text) == passage.text
-    assert {("The Gut Bridge", "History"), ("The Gut Bridge", "Today")} <= {passage.heading for passage in found}
+    assert {("The Gut Bridge", "History"), ("The Gut Bridge", "Today")} <= {passage.heading[-2:] for passage in found}
 
 
 def test_adding_again_changes_nothing(engine: Engine, docs: Path) -> None:

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from unit.kits import BRIDGE, LIGHT, PASSAGES, make_kit
-
 from veridical.corpus.source import Refused
-from veridical.events import Sink
+from veridical.events import Sink, Trace
 from veridical.index.records import Listed, Problem, Stale, Stats
 from veridical.ingest import Progress, Report
 from veridical.methods.condense import Turn, lean_on
 from veridical.methods.rag import Rag
 from veridical.models.fake import FakeRetriever, FakeWriter
+from veridical.ports import Judge
 from veridical.settings import Settings
 from veridical.types import Answer, Document, Filter, Passage
 
@@ -34,6 +35,7 @@ class FakeEngine:
         self.report = Report(added=2, documents=2, passages=2, seconds=0.5)
         self.problems: list[Problem] = []
         self.fails: BaseException | None = None
+        self.judge: Judge | None = None
         self.closed = False
 
     def opened_with(self, settings: Settings) -> Self:
@@ -95,7 +97,7 @@ class FakeEngine:
     ) -> Answer:
         self._begin()
         self.asked.append((question, where, tuple(history)))
-        kit = make_kit(passages=self.passages, writer=FakeWriter(), sinks=sinks)
+        kit = replace(make_kit(passages=self.passages, writer=FakeWriter(), judge=self.judge), trace=Trace(sinks))
         standalone = lean_on(history[-1].question, question) if history else question
         return asyncio.run(Rag()(kit, standalone))
 

@@ -112,8 +112,8 @@ def zip_bytes(files: Mapping[str, str | bytes]) -> bytes:
 
 
 def bomb_bytes() -> bytes:
-    """Some 100 kB that unpack to 100 MB."""
-    return zip_bytes({"word/document.xml": bytes(100 * 1024 * 1024)})
+    """Some 20 kB that unpack to 20 MB."""
+    return zip_bytes({"word/document.xml": bytes(20 * 1024 * 1024)})
 
 
 def eml_bytes(text: str = "", html: str = "", attachment: str = "") -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from datetime import date
 
 import httpx2
 import pytest
@@ -16,12 +17,12 @@ def served(answer: Callable[[httpx2.Request], httpx2.Response]) -> httpx2.MockTr
 
 
 def test_a_page_is_fetched_with_its_type() -> None:
-    headers = {"content-type": "text/html; charset=utf-8"}
+    headers = {"content-type": "text/html; charset=utf-8", "last-modified": "Wed, 21 Oct 2015 07:28:00 GMT"}
     transport = served(lambda _: httpx2.Response(200, headers=headers, content=b"<title>Wall</title><p>It rose.</p>"))
     source = web.fetch("https://example.org/wall", transport=transport)
     assert (source.uri, source.media_type, source.path) == ("https://example.org/wall", "text/html", None)
     (document,) = read(source, ReadOptions())
-    assert (document.title, document.text) == ("Wall", "It rose.")
+    assert (document.title, document.text, document.date) == ("Wall", "It rose.", date(2015, 10, 21))
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,10 @@ from veridical.cli import exits
 from veridical.cli.options import Where
 from veridical.cli.running import Run, add_command
 from veridical.errors import ConfigError, InputRefused
-from veridical.types import Span
+from veridical.types import Document, Filter, Span
 
 if TYPE_CHECKING:
+    from veridical.blocking import Engine
     from veridical.index.records import Problem, Stats
     from veridical.ingest import Report
 
@@ -112,7 +113,10 @@ def ls(
     n: Annotated[int, typer.Option("-n", min=1, metavar="N", help="At most so many documents.")] = 100,
 ) -> int:
     """List the documents: id, title, type, date, passages, path."""
+    from rich.text import Text
+
     from veridical.cli.printable import one_line, short_path
+    from veridical.cli.render import count
 
     with run.engine() as engine:
         listed = engine.documents(where.filter(), n + 1)
@@ -120,18 +124,17 @@ def ls(
     if run.view.as_json:
         run.view.json(shown)
         return exits.OK
-    rows = [
-        (
-            row.id,
-            one_line(row.title),
-            _kind(row.media_type),
-            str(row.date or ""),
-            str(row.passages),
-            short_path(row.uri),
-        )
-        for row in shown
-    ]
-    run.view.table(("id", "title", "type", "date", "passages", "path"), rows)
+    if run.view.fancy:
+        for row in shown:
+            facts = (_kind(row.media_type), str(row.date or ""), count(row.passages, "passage"), short_path(row.uri))
+            run.view.hang(Text(f"{row.id}  ", style="cyan"), one_line(row.title))
+            run.view.hang(" " * (len(row.id) + 2), " · ".join(fact for fact in facts if fact), "dim")
+    else:
+        rows = [
+            (row.id, row.title, _kind(row.media_type), str(row.date or ""), str(row.passages), short_path(row.uri))
+            for row in shown
+        ]
+        run.view.table(("id", "title", "type", "date", "passages", "path"), rows)
     if len(listed) > n:
         run.view.note(f"the first {n:,}; -n shows more")
     return exits.OK
@@ -146,7 +149,7 @@ def _kind(media_type: str) -> str:
 
 def open_document(
     run: Run,
-    document: Annotated[str, typer.Argument(metavar="DOCUMENT", help="The id of a document, as `ask` shows it.")],
+    document: Annotated[str, typer.Argument(metavar="DOCUMENT", help="A document's id, path or URL.")],
     span: Annotated[
         str | None, typer.Option("--span", metavar="START-END", help="Characters to point at in its text.")
     ] = None,
@@ -156,9 +159,7 @@ def open_document(
 
     wanted = _span(span) if span is not None else None
     with run.engine() as engine:
-        found = engine.document(document)
-    if found is None:
-        raise InputRefused(f"there is no document {document}", fix="`veridical ls` lists the ids")
+        found = engine.document(document) or _by_path(engine, document)
     if wanted is not None and wanted.end > len(found.text):
         raise InputRefused(
             f"{document} has {len(found.text):,} characters, less than {wanted.end:,}", fix="ask again: it has changed"
@@ -171,6 +172,16 @@ def open_document(
     else:
         show_document(run.view, found, wanted)
     return exits.OK
+
+
+def _by_path(engine: Engine, name: str) -> Document:
+    path = Path(name).absolute().as_posix() if "://" not in name else name
+    listed = engine.documents(Filter(path=path), 2)
+    found = engine.document(listed[0].id) if len(listed) == 1 else None
+    if found is None:
+        many = "several documents come" if listed else "no document comes"
+        raise InputRefused(f"{many} from {name}", fix="`veridical ls` lists the ids")
+    return found
 
 
 def _span(text: str) -> Span:

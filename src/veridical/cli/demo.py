@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 FOLDER = ".demo"
 _SEARCH = "wind limit for boarding a pilot"
 _FOUND = 2
+_LESSONS = {  # what each kind of question shows
+    "page": "The answer stands on one page of a PDF.",
+    "contradiction": "Two documents disagree: both are quoted, each with its source.",
+    "unanswerable": "No document says, so neither does it.",
+}
 
 
 def demo(run: Run) -> int:
@@ -29,7 +34,7 @@ def demo(run: Run) -> int:
     index = run.common.index or _writable_folder()
     with run.engine({"index": index}) as engine:
         _index(run.view, engine, corpus)
-        answers = [_ask(run.view, engine, question) for question in _questions()]
+        answers = [_ask(run.view, engine, kind, question) for kind, question in _questions()]
         _search(run.view, engine)
     if run.view.as_json:
         from veridical.serial import answer_to_json
@@ -49,13 +54,13 @@ def _writable_folder() -> str:
     return str(Path(tempfile.gettempdir()) / f"veridical{FOLDER}-{os.getuid() if hasattr(os, 'getuid') else 'user'}")
 
 
-def _questions() -> list[str]:
-    """The questions marked for the demo, in their order."""
+def _questions() -> list[tuple[str, str]]:
+    """(kind, question) of those marked for the demo, in their order."""
     from veridical.sample import questions_file
 
     rows = [json.loads(line) for line in questions_file().read_text(encoding="utf-8").splitlines() if line.strip()]
-    marked = sorted((row["demo"], row["question"]) for row in rows if row.get("demo"))
-    return [question for _, question in marked]
+    marked = sorted((row["demo"], row["kind"], row["question"]) for row in rows if row.get("demo"))
+    return [(kind, question) for _, kind, question in marked]
 
 
 def _index(view: View, engine: Engine, corpus: Path) -> None:
@@ -66,34 +71,32 @@ def _index(view: View, engine: Engine, corpus: Path) -> None:
     if not files:
         raise ModelUnavailable(f"the sample documents are missing from {corpus}", fix="reinstall the package")
     formats = Counter(file.suffix.lstrip(".") for file in files)
-    view.heading(f"{len(files)} documents about an island that does not exist, so that no model knows it by heart")
-    view.line(", ".join(f"{number} {name}" for name, number in formats.most_common()), "dim")
+    view.heading(f"{len(files)} documents about an island that does not exist (no model knows it by heart)")
+    many = [f"{number} {name}" for name, number in formats.most_common() if number > 1]
+    single = sorted(name for name, number in formats.items() if number == 1)
+    view.line(f"{', '.join(many)} and {', '.join(single)}", "dim")
     with ingest_progress(view) as on_progress:
-        report = (
-            engine.sync(corpus, on_progress=on_progress)
-            if _known(engine)
-            else engine.add(corpus, on_progress=on_progress)
-        )
-    done = f"{report.passages:,} passages indexed" if report.added or report.updated else "Already indexed"
+        report = engine.add(corpus, on_progress=on_progress)
+    done = (
+        f"{report.passages:,} passages indexed" if report.added or report.updated else "Already indexed, looked through"
+    )
     view.line(f"{done} in {seconds(report.seconds)}.", "dim")
-    view.line(f"Each sentence of an answer is checked against its source:  {legend()}", "dim")
+    view.line(f"Each sentence is checked:  {legend()}", "dim")
 
 
-def _known(engine: Engine) -> bool:
-    return Path(engine.settings.index).exists()
-
-
-def _ask(view: View, engine: Engine, question: str) -> Answer:
+def _ask(view: View, engine: Engine, kind: str, question: str) -> Answer:
     from rich.text import Text
 
     from veridical.cli.progress import question_steps
     from veridical.cli.work import present
 
     view.line()
-    view.line(Text.assemble(("$ ", "dim"), ("veridical ask ", "bold"), (f'"{question}"', "bold")))
+    if kind in _LESSONS:
+        view.hang("# ", _LESSONS[kind], "italic dim")
+    view.hang(Text("$ ", style="dim"), f'veridical ask -i {engine.settings.index} "{question}"', "bold")
     with question_steps(view) as steps:
         answer = engine.ask(question, sinks=(steps,))
-    present(view, engine, answer, f" -i {engine.settings.index}")
+    present(view, engine, answer, f" -i {engine.settings.index}", nearest=1)
     return answer
 
 
@@ -103,8 +106,8 @@ def _search(view: View, engine: Engine) -> None:
     from veridical.cli.render import show_passages
 
     view.line()
-    view.line(Text.assemble(("$ ", "dim"), ("veridical search ", "bold"), (f'"{_SEARCH}" -k {_FOUND}', "bold")))
-    show_passages(view, engine.search(_SEARCH, _FOUND), _SEARCH)
+    view.hang(Text("$ ", style="dim"), f'veridical search -i {engine.settings.index} "{_SEARCH}" -k {_FOUND}', "bold")
+    show_passages(view, engine.search(_SEARCH, _FOUND), _SEARCH, 120)
 
 
 def _what_next(view: View, index: str) -> None:
@@ -112,8 +115,8 @@ def _what_next(view: View, index: str) -> None:
     view.heading("What to try next")
     for command, why in (
         (f"veridical chat -i {index}", "ask this island more"),
-        ("veridical add FOLDER", "index your own documents, then: veridical ask '…'"),
-        ("veridical model pull smollm2", "a small language model that writes, for --llm smollm2"),
+        ("veridical add FOLDER", "index your own documents, then ask them"),
+        ("veridical model pull smollm2", "a small language model, for --llm smollm2"),
         ("veridical doctor", "what is here, what is missing"),
     ):
-        view.line(f"  {command:<30} {why}")
+        view.hang(f"  {command:<30} ", why)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import shutil
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -73,6 +71,8 @@ def look_at_python(_run: Run, _settings: Settings) -> Iterator[Finding]:
 
 
 def look_at_packages(_run: Run, _settings: Settings) -> Iterator[Finding]:
+    from importlib.metadata import PackageNotFoundError, version  # it brings the e-mail package along
+
     found, missing = [], []
     for name in _PACKAGES:
         try:
@@ -149,6 +149,8 @@ def look_at_models(_run: Run, settings: Settings) -> Iterator[Finding]:
 
 
 def look_at_servers(_run: Run, _settings: Settings) -> Iterator[Finding]:
+    import asyncio
+
     from veridical.models.discover import discover
 
     found = asyncio.run(discover())

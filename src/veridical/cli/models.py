@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -122,6 +121,8 @@ def try_model(
     if name in (EMBEDDER, "quote") or (name is None and loaded.settings.llm == "quote"):
         result = _test_embedder()
     else:
+        import asyncio
+
         from veridical.models.choose import choose_model
         from veridical.models.embed import MiniLm
 

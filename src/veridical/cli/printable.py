@@ -15,6 +15,8 @@ _ESCAPE = re.compile(
 # Tab and line feed stay; C0, C1 and the marks that turn the direction of text go.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
+_HEADING = re.compile(r"\A\s*#{1,6} [^\n]*\n+(?=\s*\S)")
+
 
 def printable(text: str) -> str:
     """`text` with its lines and tabs, without escape sequences, control and direction characters."""
@@ -36,9 +38,17 @@ def short_path(uri: str) -> str:
         return shown
 
 
+def path_tail(place: str, width: int) -> str:
+    """The last folders and the name, as many as fit into `width` characters."""
+    if len(place) <= width:
+        return place
+    tail = place[-(width - 1) :]
+    return f"…{tail[tail.index('/') :] if '/' in tail else tail}"
+
+
 def snippet(text: str, words: frozenset[str], width: int = 240) -> str:
-    """The stretch of `text` that holds most of the wanted words, cut at spaces."""
-    flat = one_line(text)
+    """The stretch of `text` that holds most of the wanted words, cut at spaces; a heading in front is left out."""
+    flat = one_line(_HEADING.sub("", text) or text)
     if len(flat) <= width:
         return flat
     hits = [(found.start(), found.group().lower()) for found in re.finditer(r"\w+", flat)]

@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from veridical.cli.printable import one_line, printable, short_path
+from veridical.cli.printable import one_line, printable
 from veridical.cli.render import count
 from veridical.events import Ended, Event, Started, Token
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+    from rich.spinner import Spinner
 
     from veridical.cli.view import View
     from veridical.ingest import Progress
@@ -47,32 +48,34 @@ def _plain_lines(view: View) -> Report:
 
 
 def _rate(progress: Progress) -> str:
-    return f"{progress.passages / progress.seconds:,.0f} passages/s" if progress.seconds > 0 else ""
+    going = progress.passages and progress.seconds > 0
+    return f"{progress.passages / progress.seconds:,.0f} passages/s" if going else ""
 
 
 @contextmanager
 def _bar(view: View) -> Iterator[Report]:
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
 
     columns = (
         TextColumn("{task.description}", markup=False),
-        BarColumn(bar_width=24),
-        MofNCompleteColumn(),
+        BarColumn(bar_width=20),
+        TextColumn("{task.fields[sources]}", markup=False),
         TextColumn("{task.fields[rate]}", style="dim", markup=False),
         TimeRemainingColumn(compact=True),
         TextColumn("{task.fields[current]}", style="dim", markup=False),
     )
     with Bar(*columns, console=view.out, transient=True) as bar:
-        task = bar.add_task("reading", total=None, rate="", current="")
+        task = bar.add_task("reading", total=None, rate="", current="", sources="")
 
         def report(progress: Progress) -> None:
-            current = short_path(progress.current)[-32:] if progress.current else ""
+            current = one_line(progress.current).rpartition("/")[2][:24]
             bar.update(
                 task,
                 description=one_line(progress.stage),
-                completed=progress.done,
-                total=progress.total or None,
+                completed=progress.share,
+                total=1.0 if progress.share else None,
+                sources=f"{progress.done:,}/{progress.total:,}" if progress.total else "",
                 rate=_rate(progress),
                 current=current,
             )
@@ -132,6 +135,7 @@ class Steps:
         self.done: list[str] = []
         self.now = ""
         self.draft = ""
+        self._spinner: Spinner | None = None
 
     def __call__(self, event: Event) -> None:
         if isinstance(event, Token):
@@ -150,7 +154,9 @@ class Steps:
 
         parts: list[Any] = [Text(f"  {step}", style="dim") for step in self.done]
         if self.now:
-            parts.append(Spinner("dots", Text(self.now, style="dim")))
+            self._spinner = self._spinner or Spinner("dots")  # one for all frames, or it would never turn
+            self._spinner.update(text=Text(self.now, style="dim"))
+            parts.append(self._spinner)
         if self.draft:
             parts.append(Text("\n".join(printable(self.draft).splitlines()[-_TAIL:])))
         return Group(*parts)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from veridical.cli.printable import one_line, printable, query_words, short_path, snippet
+from veridical.cli.printable import one_line, path_tail, printable, query_words, short_path, snippet
 from veridical.types import Answer, Citation, Claim, Document, Label, Passage, Span, Status
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _AROUND = 600  # characters shown on each side of a span
 
 
 def legend() -> str:
-    return "   ".join(f"{MARKS[label]} {_LEGEND[label]}" for label in Label)
+    return "  ".join(f"{MARKS[label]} {_LEGEND[label]}" for label in Label)
 
 
 # ── answers ──────────────────────────────────────────────────────────────────────────────────────
@@ -78,14 +78,17 @@ def show_sources(view: View, answer: Answer) -> None:
 def show_source(view: View, source: Citation, span: Span) -> None:
     from rich.text import Text
 
-    place = f"{short_path(source.uri)}:{span.start}-{span.end}"
-    body = Text.assemble((source_name(source), ""), (" — ", "dim"), (place, "dim"))
-    view.hang(Text(f"[{source.mark}] ", style="cyan"), body)
+    mark, place = f"[{source.mark}] ", f"{short_path(source.uri)}:{span.start}-{span.end}"
+    # A path that does not fit beside the title is easier to read, and to copy, on a line of its own.
+    fits = not view.fancy or len(mark) + len(source_name(source)) + 3 + len(place) <= view.width
+    shown = f" — {place}" if fits else f"\n{path_tail(place, view.width - len(mark))}"
+    body = Text.assemble(source_name(source), (shown, "dim"))
+    view.hang(Text(mark, style="cyan"), body)
 
 
 def source_name(source: Citation | Passage) -> str:
-    """`Title › Heading, p. 3`; the title is not repeated when the heading begins with it."""
-    heading = source.heading[1:] if source.heading[:1] == (source.title,) else source.heading
+    """`Title › Heading, p. 3`, without headings that only repeat the title."""
+    heading = [part for part in source.heading if part not in source.title]
     name = " › ".join(one_line(part) for part in (source.title, *heading) if part) or short_path(source.uri)
     return f"{name}, p. {source.page}" if source.page is not None else name
 
@@ -104,14 +107,16 @@ def open_hint(answer: Answer, again: str = "") -> str:
     for claim in answer.claims:
         for citation in claim.citations[:1]:
             span = evidence_span(answer, citation.mark)
-            return f"veridical open {citation.document_id} --span {span.start}-{span.end}{again}"
+            return (
+                f"open [{citation.mark}]: veridical open {citation.document_id} --span {span.start}-{span.end}{again}"
+            )
     return ""
 
 
 # ── passages and documents ───────────────────────────────────────────────────────────────────────
 
 
-def show_passages(view: View, passages: Sequence[Passage], query: str) -> None:
+def show_passages(view: View, passages: Sequence[Passage], query: str, length: int = 240) -> None:
     """Numbered as ranked, each with its place, its score and the part that resembles the query."""
     from rich.text import Text
 
@@ -119,13 +124,14 @@ def show_passages(view: View, passages: Sequence[Passage], query: str) -> None:
     for number, passage in enumerate(passages, 1):
         gutter = f"{number:>2}. "
         view.hang(gutter, Text.assemble((source_name(passage), "bold"), (f"  {passage.score:.3f}", "dim")))
-        body = Text(snippet(passage.text, words))
+        body = Text(snippet(passage.text, words, length))
         if words:
             body.highlight_regex(_any_of(words), "bold cyan")
         view.hang("    ", body)
         place = f"{short_path(passage.uri)}:{passage.span.start}-{passage.span.end}"
         again = f"  (and {count(len(passage.also_in), 'near-duplicate')})" if passage.also_in else ""
-        view.hang("    ", f"{place}{again}", "dim")
+        shown = path_tail(place, view.width - len(gutter) - len(again)) if view.fancy else place
+        view.hang("    ", f"{shown}{again}", "dim")
 
 
 def _any_of(words: frozenset[str]) -> re.Pattern[str]:

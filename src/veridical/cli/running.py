@@ -178,7 +178,7 @@ def _unexpected(run: Run, error: Exception) -> int:
     if run.common.debug:
         run.view.err.print(traceback.format_exc(), soft_wrap=True)
     if run.view.as_json:
-        run.view.json({"error": message, "fix": fix, "exit_code": exits.UNEXPECTED})
+        run.view.json({"error": message, "fix": fix, "exit_code": exits.UNEXPECTED}, indent=None)
     else:
         run.view.error(message, fix)
     return exits.UNEXPECTED

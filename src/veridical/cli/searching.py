@@ -33,11 +33,11 @@ def search(
     run: Run,
     where: Where,
     batch: Batch,
-    query: Annotated[str | None, typer.Argument(metavar="QUERY", help="What to look for; - reads stdin.")] = None,
+    query: Annotated[str | None, typer.Argument(metavar="[QUERY]", help="What to look for; - reads stdin.")] = None,
     k: Annotated[
         int | None, typer.Option("-k", min=1, metavar="N", help="How many passages; with --queries, documents.")
     ] = None,
-    mode: Annotated[Mode | None, typer.Option("--mode", help="Which index answers.")] = None,
+    mode: Annotated[Mode | None, typer.Option("--mode", metavar="MODE", help="hybrid, lexical or dense.")] = None,
 ) -> int:
     """Find the passages that resemble a query, best first; or answer a file of queries with a TREC run."""
     flags: dict[str, Json] = {"search.mode": mode.value if mode else None}

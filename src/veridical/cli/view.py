@@ -31,6 +31,11 @@ class View:
         self.err = _console(sys.stderr)
         self.fancy = self.out.is_terminal and not self.out.is_dumb_terminal and not as_json
 
+    @property
+    def width(self) -> int:
+        """Columns of a paragraph."""
+        return min(self.out.width, _PROSE)
+
     # ── the result, on stdout ────────────────────────────────────────────────────────────────────
 
     def line(self, text: Text | str = "", style: str = "") -> None:
@@ -48,7 +53,7 @@ class View:
         if not self.fancy:
             self._plain(f"{lead.plain}{body.plain}")
             return
-        width = max(20, min(self.out.width, _PROSE) - lead.cell_len)
+        width = max(20, self.width - lead.cell_len)
         for number, wrapped in enumerate(body.wrap(self.out, width)):
             wrapped.rstrip()
             start = lead if number == 0 else Text(" " * lead.cell_len)
@@ -60,7 +65,7 @@ class View:
         self.line(Text(text, style="bold"))
 
     def table(self, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-        """Cells are flattened to one line; in a pipe the columns are aligned and never cut."""
+        """Cells are flattened to one line; in a pipe the columns are aligned, on a terminal the last one wraps."""
         if self.as_json:
             return
         cells = [[one_line(cell) for cell in row] for row in rows]
@@ -93,11 +98,11 @@ class View:
 
         self.out.file.flush()
         body = Text.assemble(("error: ", "bold red"), one_line(message), "\n", ("  → ", "bold"), one_line(fix))
-        self.err.print(body, soft_wrap=True)
+        self.err.print(body)
 
     def failure(self, error: VeridicalError) -> int:
         if self.as_json:
-            self.json({"error": error.message, "fix": error.fix, "exit_code": error.exit_code})
+            self.json({"error": error.message, "fix": error.fix, "exit_code": error.exit_code}, indent=None)
         else:
             self.error(error.message, error.fix)
         return error.exit_code
@@ -106,7 +111,7 @@ class View:
         from rich.text import Text
 
         self.out.file.flush()  # what was said before comes before, wherever both streams end up
-        self.err.print(Text(text, style=style), soft_wrap=True)
+        self.err.print(Text(text, style=style))
 
 
 def jsonable(value: object) -> Json:
@@ -140,8 +145,8 @@ def _rich_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Any:
     from rich.text import Text
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    for name in columns:
-        table.add_column(name, overflow="fold")
+    for number, name in enumerate(columns, 1):
+        table.add_column(name, no_wrap=number < len(columns), overflow="fold")
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
     return table

@@ -46,7 +46,7 @@ def ask(
     trace: Annotated[
         Path | None, typer.Option("--trace", metavar="FILE", help="Write every event as JSON Lines.")
     ] = None,
-    show: Annotated[Show | None, typer.Option("--show", help="Also print the passages that were read.")] = None,
+    show: Annotated[Show | None, typer.Option("--show", metavar="passages", help="Also print what was read.")] = None,
 ) -> int:
     """Answer a question from the documents, every sentence with its source and its verdict.
 
@@ -84,26 +84,26 @@ def _trace_to(file: Path | None) -> Iterator[tuple[Sink, ...]]:
         yield (write_jsonl(stream),)
 
 
-def present(view: View, engine: Engine, answer: Answer, again: str = "") -> None:
+def present(view: View, engine: Engine, answer: Answer, again: str = "", *, nearest: int = _NEAREST) -> None:
     """The answer, its sources and how to open the first; or why there is none, and what comes nearest."""
     from veridical.cli.render import open_hint, show_answer
 
     show_answer(view, answer)
     if answer.status is Status.ABSTAINED:
-        _show_nearest(view, engine, answer)
+        _show_nearest(view, engine, answer, nearest)
     elif (hint := open_hint(answer, again)) and not view.quiet:
-        view.line(f"    {hint}", "dim")
+        view.hang("    ", hint, "dim")
 
 
-def _show_nearest(view: View, engine: Engine, answer: Answer) -> None:
+def _show_nearest(view: View, engine: Engine, answer: Answer, most: int) -> None:
     from veridical.cli.printable import query_words, snippet
     from veridical.cli.render import show_source
 
     if view.quiet or not answer.sources:
         return
     view.line()
-    view.line("The nearest passages are:", "dim")
-    for source in answer.sources[:_NEAREST]:
+    view.line("What comes nearest:", "dim")
+    for source in answer.sources[:most]:
         show_source(view, source, source.span)
         document = engine.document(source.document_id)
         if document is not None:

@@ -72,12 +72,21 @@ _BY_SUFFIX = {
     },
 }
 _BY_MEDIA_TYPE = {fmt.media_type: fmt for fmt in _BY_SUFFIX.values()}
-_CONVERTIBLE = {"doc": "DOCX", "odt": "DOCX", "rtf": "DOCX", "ppt": "PPTX", "odp": "PPTX", "xls": "XLSX", "ods": "XLSX"}
+_CONVERTIBLE = {
+    "doc": "DOCX",
+    "odt": "DOCX",
+    "rtf": "DOCX",
+    "ppt": "PPTX",
+    "odp": "PPTX",
+    "xls": "XLSX",
+    "ods": "XLSX",
+    "ipynb": "Markdown",
+}
 # Suffixes that are never text: named here so that a folder of photographs costs no reads.
 _NEVER_TEXT = frozenset(
     "7z a avif bin bmp bz2 class dll dylib exe gif gz heic ico iso jar jpeg jpg lib mkv mov mp3 mp4 npy npz o obj ogg"
     " onnx otf parquet pickle pkl png psd pyc pyd rar so sqlite sqlite3 tar tgz tif tiff ttf wasm wav webm webp whl"
-    " woff woff2 xz zip zst gguf safetensors pt pth db".split()
+    " woff woff2 xz zip zst gguf safetensors pt pth db svg".split()
 )
 
 

@@ -18,8 +18,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import IO, cast
 
-from veridical.corpus.parse import Parsed
+from veridical.corpus.parse import Parsed, parse_source
 from veridical.corpus.source import ReadOptions, Refused, Source
+from veridical.corpus.tokens import open_counter
 from veridical.errors import ConfigError
 
 _QUEUED = 4  # sources a worker has at hand, so that it need not wait for us between small files
@@ -49,8 +50,8 @@ class _Worker:
         self.queued += 1
         self._send(source)
 
-    def take(self) -> Parsed | Refused | ConfigError | None:
-        """The next answer, None after the last one of a source. Raises EOFError when the process is gone."""
+    def take(self) -> Parsed | Refused:
+        """The next answer. Raises EOFError when the process is gone, ConfigError when the options are wrong."""
         watch = threading.Timer(self.options.timeout_s, self._give_up)
         watch.start()
         try:
@@ -59,8 +60,10 @@ class _Worker:
             raise EOFError from error
         finally:
             watch.cancel()
-        self.queued -= answer is None
-        return cast("Parsed | Refused | ConfigError | None", answer)
+        if isinstance(answer, ConfigError):
+            raise answer
+        self.queued -= _is_last(answer)
+        return cast("Parsed | Refused", answer)
 
     def epitaph(self) -> str:
         """Why the process is gone, in words."""
@@ -103,8 +106,10 @@ def parse_in_processes(
             if not under_way:
                 return
             worker, item = under_way.popleft()
-            if worker is None or isinstance(item, Refused):
-                yield cast("Refused", item)
+            if isinstance(item, Refused):
+                yield item
+            elif worker is None:
+                yield from parse_source(item, options, open_counter(options.tokenizer))
             else:
                 yield from _answers(worker, item, team, under_way)
     finally:
@@ -120,7 +125,8 @@ def _hand_out(
         if item is None:
             return
         worker = None
-        if isinstance(item, Source):
+        # Content that is here already is parsed here: sending it to a worker that is itself sending would lock both.
+        if isinstance(item, Source) and item.content is None:
             worker = min(team, key=lambda each: each.queued)
             worker.give(item)
         under_way.append((worker, item))
@@ -136,11 +142,13 @@ def _answers(
             yield Refused(source.uri, worker.epitaph(), "Leave the file out, or save it in another format.")
             _replace(worker, team, under_way)
             return
-        if answer is None:
-            return
-        if isinstance(answer, ConfigError):
-            raise answer
         yield answer
+        if _is_last(answer):
+            return
+
+
+def _is_last(answer: Parsed | Refused) -> bool:
+    return isinstance(answer, Refused) or answer.last
 
 
 def _replace(gone: _Worker, team: list[_Worker], under_way: deque[tuple[_Worker | None, Source | Refused]]) -> None:

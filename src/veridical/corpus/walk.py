@@ -105,7 +105,7 @@ class _Walk:
         """Yields the files of a folder; its folders go to `waiting`, last name first, or to the linked ones."""
         folders: list[tuple[str, _Rules]] = []
         for entry in inside:
-            if entry.is_dir():
+            if _is_folder(entry):
                 skipped = entry.name in _SKIPPED_FOLDERS or Path(entry.path) in self.skip
                 if not skipped and not rules.ignores(entry.path, folder=True):
                     (self.linked if entry.is_symlink() else folders).append((entry.path, rules))
@@ -135,6 +135,13 @@ class _Walk:
             yield Refused.because(uri, error)
             return
         yield Source(uri, Path(path), facts.st_size, facts.st_mtime)
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link to itself: the file branch reports it
+        return False
 
 
 def _rules_above(folder: Path) -> _Rules:

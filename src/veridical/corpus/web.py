@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -47,6 +48,7 @@ def fetch(url: str, *, transport: httpx2.BaseTransport | None = None) -> Source:
                     fix="Open it in a browser; if it needs a login, save the page and add the file.",
                 )
             content = _receive(response, url)
+            modified = _modified(response.headers.get("last-modified", ""))
             media_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     except httpx2.TooManyRedirects as error:
         raise WebUnavailable(f"{url} redirects more than {_MOST_REDIRECTS} times", fix="Give the final URL.") from error
@@ -54,7 +56,15 @@ def fetch(url: str, *, transport: httpx2.BaseTransport | None = None) -> Source:
         raise WebUnavailable(f"{url} did not answer within {_TIMEOUT_S:.0f} s", fix="Try again later.") from error
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
         raise WebUnavailable(f"{url} cannot be fetched: {error}", fix="Check the address and the network.") from error
-    return Source(url, None, len(content), time.time(), content, media_type)
+    return Source(url, None, len(content), modified, content, media_type)
+
+
+def _modified(header: str) -> float:
+    """When the server says the page was changed, or now."""
+    try:
+        return parsedate_to_datetime(header).timestamp()
+    except (ValueError, TypeError):
+        return time.time()
 
 
 def _receive(response: httpx2.Response, url: str) -> bytes:

@@ -14,7 +14,7 @@ from veridical.errors import ConfigError
 
 
 def serve() -> None:
-    """Answers every source with its `Parsed` and `Refused`, then None. Ends with its stdin, that is with its parent."""
+    """Answers every source with its `Parsed`, or a `Refused` at the end. Ends when its parent does."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle; it then closes our stdin
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever a library prints must not get between the answers
@@ -31,9 +31,8 @@ def serve() -> None:
             for answer in parse_source(source, options, count):
                 pickle.dump(answer, answers, pickle.HIGHEST_PROTOCOL)
                 answers.flush()
-            pickle.dump(None, answers)
         except ConfigError as error:  # as wrong for the next file as for this one
             pickle.dump(error, answers)
+            answers.flush()
         except BrokenPipeError:  # the parent has gone
             return
-        answers.flush()

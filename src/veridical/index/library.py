@@ -135,7 +135,8 @@ class Index:
         while True:
             lexical = self._lexical.search(query, depth, within[1]) if options.mode != "dense" else []
             dense = self._nearest(vector, depth, within[1]) if options.mode != "lexical" else []
-            passages = self._best_of_clusters(join(lexical, dense, options.dense_weight), k, within[0])
+            ranked = join(lexical, dense, options.dense_weight, options.fusion)
+            passages = self._best_of_clusters(ranked, k, within[0])
             if len(passages) >= k or max(len(lexical), len(dense)) < depth:
                 return passages
             depth *= 4  # near-duplicates took the places: look deeper

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
+from veridical.index.fuse import Fusion
 from veridical.types import Document, Passage
 
 if TYPE_CHECKING:
@@ -43,11 +44,15 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SearchOptions:
-    """How candidates are found and joined. `dense_weight` is the share of the vector search in a hybrid score."""
+    """How candidates are found and joined; `fuse.py` says why so.
+
+    `dense_weight` is the share of the vector search in a hybrid score. `fusion` by ranks is the reciprocal kind.
+    """
 
     mode: Mode = "hybrid"
     candidates: int = 100
     dense_weight: float = 0.5
+    fusion: Fusion = "scores"
 
 
 @dataclass(frozen=True, slots=True)

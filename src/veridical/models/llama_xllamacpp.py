@@ -7,6 +7,7 @@ import secrets
 import shutil
 import sys
 import tempfile
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ class XllamacppRuntime:
     def __init__(self, options: LlamaOptions, module: Any) -> None:
         self._module = module
         self._socket_folder = Path(tempfile.mkdtemp(prefix="veridical-"))
+        self._sweep = weakref.finalize(self, shutil.rmtree, self._socket_folder, ignore_errors=True)
         try:
             self._server = module.Server(self._params(options))
         except RuntimeError as error:
@@ -47,7 +49,7 @@ class XllamacppRuntime:
 
     def close(self) -> None:
         self._server = None  # its destructor ends the native threads
-        shutil.rmtree(self._socket_folder, ignore_errors=True)
+        self._sweep()
 
     def _params(self, options: LlamaOptions) -> Any:
         params = self._module.CommonParams()
@@ -64,8 +66,9 @@ class XllamacppRuntime:
         # instead of a port, and a key that nobody knows.
         params.ui = params.endpoint_slots = False
         params.api_keys = [secrets.token_hex(16)]
-        if sys.platform != "win32":
-            params.hostnames = [str(self._socket_folder / "s.sock")]
+        socket = str(self._socket_folder / "s.sock")
+        if sys.platform != "win32" and len(socket) < 100:  # the system takes no longer names
+            params.hostnames = [socket]
         return params
 
     def _grammar(self, schema: Json) -> str:

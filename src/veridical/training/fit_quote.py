@@ -137,25 +137,41 @@ def score_inputs(asked: Asked, embedder: MiniLm) -> tuple[list[Candidate], Score
 # ── fitting ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def fit_logistic(rows: Sequence[Scored], ridge: float = 1.0, rounds: int = 25) -> Floats:
-    """Weights of a logistic regression by Newton's method; the constant is not shrunk."""
-    x = np.concatenate([row.inputs for row in rows])
+def fit_ranking(rows: Sequence[Scored], ridge: float = 1.0, rounds: int = 400, rate: float = 0.05) -> Floats:
+    """Weights under which a softmax over a question's sentences puts most mass on those that hold an answer (Adam)."""
+    useful = [row for row in rows if row.right.any() and not row.right.all()]
+    weights = np.zeros(useful[0].inputs.shape[1])
+    mean, square = np.zeros_like(weights), np.zeros_like(weights)
+    for step in range(1, rounds + 1):
+        gradient = ridge * weights / len(useful)
+        for row in useful:
+            scores = row.inputs @ weights
+            mass = np.exp(scores - scores.max())
+            mass /= mass.sum()
+            wanted = mass * row.right / (mass @ row.right)
+            gradient += row.inputs.T @ (mass - wanted) / len(useful)
+        mean, square = 0.9 * mean + 0.1 * gradient, 0.999 * square + 0.001 * gradient**2
+        weights -= rate * (mean / (1 - 0.9**step)) / (np.sqrt(square / (1 - 0.999**step)) + 1e-8)
+    return weights
+
+
+def calibrate(rows: Sequence[Scored], ranking: Floats, rounds: int = 25) -> Floats:
+    """The ranking's weights stretched and shifted until a sentence's score is its log odds (logistic, Newton)."""
+    x = np.concatenate([np.stack([np.ones(len(row.right)), row.inputs @ ranking], axis=1) for row in rows])
     y = np.concatenate([row.right for row in rows]).astype(np.float64)
-    penalty = np.full(x.shape[1], ridge)
-    penalty[0] = 0.0
-    weights = np.zeros(x.shape[1])
+    fit = np.zeros(2)
     for _ in range(rounds):
-        p = 1 / (1 + np.exp(-x @ weights))
-        gradient = x.T @ (p - y) + penalty * weights
-        curvature = (x * (p * (1 - p))[:, None]).T @ x + np.diag(penalty)
-        weights -= np.linalg.solve(curvature, gradient)
-    return np.asarray(weights)
+        p = 1 / (1 + np.exp(-x @ fit))
+        fit -= np.linalg.solve((x * (p * (1 - p))[:, None]).T @ x + 1e-6 * np.eye(2), x.T @ (p - y))
+    weights: Floats = fit[1] * ranking
+    weights[0] += fit[0]  # the first input is the constant one
+    return weights
 
 
-def choose_threshold(rows: Sequence[Scored], weights: Floats, keep: float = 0.95) -> float:
-    """The score that `keep` of the questions answered rightly by their best sentence reach."""
-    best = [(row.inputs @ weights, row.right) for row in rows if len(row.right)]
-    right = [scores.max() for scores, holds in best if holds[scores.argmax()]]
+def choose_threshold(rows: Sequence[Scored], weights: Floats, keep: float = 0.97) -> float:
+    """The probability that `keep` of the questions answered rightly by their best sentence reach."""
+    best = [(row.inputs @ weights, row.right) for row in rows]
+    right = [scores.max() for scores, holds in best if holds.any() and holds[scores.argmax()]]
     return float(1 / (1 + np.exp(-np.quantile(right, 1 - keep))))
 
 
@@ -164,18 +180,30 @@ def sample(asked: Iterable[Asked], size: int, seed: int = 7) -> list[Asked]:
     return random.Random(seed).sample(pool, min(size, len(pool)))  # noqa: S311 - no secret is drawn
 
 
+def off_topic(asked: Sequence[Asked]) -> list[Asked]:
+    """The same questions, each with the passages of another that has none of its answers in them."""
+    half = len(asked) // 2
+    pairs = zip(asked, [*asked[half:], *asked[:half]], strict=True)
+    return [Asked(one.question, far.passages, ()) for one, far in pairs]
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="veridical.training.fit_quote", description="Fits the sentence score.")
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--questions", type=int, default=600, help="how many of each set")
+    parser.add_argument("--questions", type=int, default=400, help="how many of each set")
     options = parser.parse_args(arguments)
-    sets = (squad2(options.data, training=True), nq_oracle(options.data))
-    asked = [question for one in sets for question in sample(one, options.questions)]
+    answerable = [one for one in squad2(options.data, training=True) if one.answers]
+    asked = sample(answerable, options.questions) + sample(nq_oracle(options.data), options.questions)
     embedder = MiniLm()
-    rows = [score_inputs(question, embedder)[1] for question in asked]
-    weights = fit_logistic(rows)
-    found = {"questions": len(rows), "sentences": sum(len(row.right) for row in rows)}
-    found |= {"weights": [round(float(w), 3) for w in weights], "threshold": round(choose_threshold(rows, weights), 3)}
+    rows = [score_inputs(one, embedder)[1] for one in asked]
+    strangers = [score_inputs(one, embedder)[1] for one in sample(off_topic(asked), options.questions // 2)]
+    weights = calibrate([*rows, *strangers], fit_ranking(rows))
+    found = {
+        "questions": len(rows),
+        "sentences": sum(len(row.right) for row in rows),
+        "weights": [round(float(weight), 3) for weight in weights],
+        "threshold": round(choose_threshold(rows, weights), 3),
+    }
     sys.stdout.write(json.dumps(found, indent=2) + "\n")
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import io
 import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from veridical.errors import InputRefused
 
@@ -22,7 +25,7 @@ def open_archive(content: bytes) -> zipfile.ZipFile:
         raise InputRefused("is encrypted", fix="Open it with its password, save it without one and add that file.")
     try:
         archive = zipfile.ZipFile(io.BytesIO(content))
-    except (zipfile.BadZipFile, ValueError, OSError) as error:
+    except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError) as error:
         raise InputRefused(
             f"is damaged or not what its name says: {error}", fix="Open and save it again, or fetch a fresh copy."
         ) from error
@@ -41,3 +44,16 @@ def open_archive(content: bytes) -> zipfile.ZipFile:
     if any(entry.flag_bits & 1 for entry in entries):
         raise InputRefused("is encrypted", fix="Save it without a password and add that file.")
     return archive
+
+
+@contextmanager
+def refusing_damage(kind: str, *errors: type[Exception]) -> Iterator[None]:
+    """Turns what zip, XML and the format's library (`errors`) raise on a damaged file into InputRefused."""
+    damage: tuple[type[Exception], ...] = (zipfile.BadZipFile, zlib.error, EOFError, SyntaxError, LookupError)
+    mistaken = (ValueError, TypeError, AttributeError, NotImplementedError)  # libraries that trusted the file
+    try:
+        yield
+    except damage + mistaken + errors as error:
+        raise InputRefused(
+            f"is a damaged {kind} file: {error}", fix="Open and save it again in its program, or fetch a fresh copy."
+        ) from error

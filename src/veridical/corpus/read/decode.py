@@ -1,6 +1,5 @@
 """Bytes to clean text: encodings found out, control characters gone, line ends made one."""
 
-# ruff: noqa: SIM905 (long word lists read best as words)
 from __future__ import annotations
 
 import codecs
@@ -24,12 +23,26 @@ _MOST_ODD = 0.02  # compressed bytes hold some 10 %, text next to none
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _SAMPLE_BYTES = 1 << 16  # what the statistics of an encoding need
-# For Western European text these differ by quotation marks and little else, so the commonest of them is taken.
-_WESTERN = re.compile(r"(cp125[0-8]|latin_1|iso8859_\d+|mac_.*|cp4?[348]\d+|cp1140|hp_roman8|ptcp154|kz1048|cp1006)$")
-_NOT_WESTERN = frozenset(
-    "Polish Czech Slovak Slovene Hungarian Croatian Romanian Turkish Russian Ukrainian Bulgarian Serbian Greek Hebrew"
-    " Arabic Farsi Vietnamese Lithuanian Latvian Estonian Kazakh Thai".split()
+_LATIN = ("cp1250", "cp1252", "cp1254", "cp1257", "iso8859_2", "mac_roman", "cp850")
+_OTHERS = (
+    "gb18030",
+    "big5",
+    "cp932",
+    "euc_jp",
+    "euc_kr",
+    "cp1251",
+    "koi8_r",
+    "iso8859_5",
+    "cp866",
+    "cp1253",
+    "cp1255",
+    "cp1256",
+    "cp874",
 )
+_HIGH_BYTES = re.compile(rb"[\x80-\xff]+")
+_LATIN_RUN = 2  # accented letters stand alone between others; in other scripts whole words are high bytes
+# "Za\xbf\xf3\xb3\xe6": symbols amid letters show that a text in another Latin encoding was read as Western.
+_SYMBOL_IN_WORD = re.compile(r"(?<=[^\W\d_])[\xa1-\xa9\xab-\xb6\xb8\xb9\xbb-\xbf\xd7\xf7](?=[^\W\d_])")
 
 
 def clean(text: str) -> str:
@@ -88,14 +101,20 @@ def _find_utf16(sample: bytes) -> str:
 def _guess(sample: bytes) -> str:
     from charset_normalizer import from_bytes
 
-    best = from_bytes(_around_first_high_byte(sample)).best()
-    if best is not None and (best.language in _NOT_WESTERN or not _WESTERN.match(best.encoding)):
-        return best.encoding
-    try:
-        sample.decode("cp1252")
-    except UnicodeDecodeError:
-        return "latin-1"
-    return "cp1252"
+    evidence = _around_first_high_byte(sample)
+    runs = [len(run) for run in _HIGH_BYTES.findall(evidence)]
+    if sum(runs) < _LATIN_RUN * len(runs):
+        try:
+            text = evidence.decode("cp1252")
+        except UnicodeDecodeError:
+            text = ""
+        # Latin encodings differ by few letters, so short texts fit several: the commonest is right most often.
+        if text and not _SYMBOL_IN_WORD.search(text):
+            return "cp1252"
+        best = from_bytes(evidence, cp_isolation=list(_LATIN)).best()
+    else:
+        best = from_bytes(evidence, cp_isolation=list(_OTHERS)).best()
+    return best.encoding if best else "latin-1"
 
 
 def _around_first_high_byte(sample: bytes) -> bytes:

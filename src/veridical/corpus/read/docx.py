@@ -6,10 +6,9 @@ import io
 import re
 from collections.abc import Iterator
 
-from veridical.corpus.read.archive import open_archive
+from veridical.corpus.read.archive import open_archive, refusing_damage
 from veridical.corpus.read.layout import Layout
 from veridical.corpus.read.origin import Extract, Origin
-from veridical.errors import InputRefused
 from veridical.types import Document
 
 _HEADING_STYLE = re.compile(r"heading (\d)$", re.IGNORECASE)
@@ -18,11 +17,10 @@ _HEADING_STYLE = re.compile(r"heading (\d)$", re.IGNORECASE)
 def read(origin: Origin) -> Iterator[Document]:
     import docx
     from docx.opc.exceptions import OpcError
-    from lxml.etree import XMLSyntaxError
 
     content = origin.content()
     open_archive(content).close()
-    try:
+    with refusing_damage("DOCX", OpcError):
         file = docx.Document(io.BytesIO(content))
         layout = Layout()
         for block in file.iter_inner_content():
@@ -30,10 +28,6 @@ def read(origin: Origin) -> Iterator[Document]:
         facts = file.core_properties
         title = facts.title or (layout.headings[0].path[0] if layout.headings else "")
         modified = facts.modified or facts.created
-    except (OpcError, KeyError, ValueError, XMLSyntaxError, AttributeError, NotImplementedError) as error:
-        raise InputRefused(
-            f"is a damaged DOCX file: {error}", fix="Open and save it again in a word processor."
-        ) from error
     yield origin.document(
         Extract(layout.text, title, headings=tuple(layout.headings), date=modified.date() if modified else None)
     )

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from veridical.corpus.read.archive import open_archive
+from veridical.corpus.read.archive import open_archive, refusing_damage
 from veridical.corpus.read.decode import decode
 from veridical.corpus.read.html import add_html, parse_html
 from veridical.corpus.read.layout import Layout
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from lxml.etree import _Element
 
 _CONTAINER = "META-INF/container.xml"
-_FIX = "Fetch a fresh copy, or convert it (for example with Calibre) and add that file."
 
 
 def read(origin: Origin) -> Iterator[Document]:
@@ -44,8 +43,9 @@ def read(origin: Origin) -> Iterator[Document]:
 
 def _add_chapter(layout: Layout, archive: zipfile.ZipFile, path: str, origin: Origin) -> None:
     try:
-        content = archive.read(path)
-    except (KeyError, zipfile.BadZipFile, EOFError):
+        with refusing_damage("EPUB"):
+            content = archive.read(path)
+    except InputRefused:  # one chapter lost is a warning, not the end of the book
         origin.warn(f"chapter {path} is missing or damaged")
         return
     root = parse_html(decode(content)) if content.strip() else None
@@ -61,16 +61,14 @@ def _add_chapter(layout: Layout, archive: zipfile.ZipFile, path: str, origin: Or
 def _package_path(archive: zipfile.ZipFile) -> str:
     for file in _xml(archive, _CONTAINER).iterfind(".//{*}rootfile"):
         return file.get("full-path", "")
-    raise InputRefused("is not an EPUB: it names no package", fix=_FIX)
+    raise InputRefused("is not an EPUB: it names no package", fix="Fetch a fresh copy.")
 
 
 def _xml(archive: zipfile.ZipFile, path: str) -> _Element:
-    from lxml.etree import XMLParser, XMLSyntaxError, fromstring
+    from lxml.etree import XMLParser, fromstring
 
-    try:
+    with refusing_damage("EPUB"):
         return fromstring(archive.read(path), parser=XMLParser(resolve_entities=False, no_network=True))
-    except (KeyError, XMLSyntaxError, zipfile.BadZipFile, EOFError) as error:
-        raise InputRefused(f"is a damaged EPUB: {path} is missing or unreadable", fix=_FIX) from error
 
 
 def _spine(package: _Element, folder: str) -> Iterator[str]:

@@ -26,6 +26,7 @@ _BLOCKS = frozenset(
     "address article blockquote body caption dd details div dl dt fieldset figcaption figure form h1 h2 h3 h4 h5 h6"
     " header hr html legend li main ol p pre section summary table tbody td tfoot th thead tr ul".split()
 )
+_CELL = "\x1f"  # between the cells of a row: no text holds it, `clean` saw to that
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _DATES = (
@@ -67,22 +68,22 @@ def parse_html(text: str) -> HtmlElement | None:
 
     # The text is decoded already: an encoding declaration inside would make lxml refuse it.
     body = re.sub(r"^\s*<\?xml[^>]*\?>", "", text.removeprefix("\ufeff"))
+    # huge_tree: elements nested 2,048 deep are kept, not 256; the size is bounded by max_file_bytes already.
+    parser = HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True, huge_tree=True)
     try:
-        return document_fromstring(
-            body.encode("utf-8", "replace"), parser=HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True)
-        )
+        return document_fromstring(body.encode("utf-8", "replace"), parser=parser)
     except ParserError:
         return None
 
 
 def add_html(layout: Layout, root: HtmlElement, level: int = 0) -> None:
     """Appends the main text of a page, its headings `level` lower than written."""
-    before = len(layout.text)
+    before = layout.length
     main = _main(root)
     _Walk(layout, main is not root, level).add(main)
-    if len(layout.text) == before and main is not root:
+    if layout.length == before and main is not root:
         _Walk(layout, False, level).add(root)
-    if len(layout.text) == before:  # some sites wrap the whole page into one form
+    if layout.length == before:  # some sites wrap the whole page into one form
         _Walk(layout, False, level, dropped=_DROPPED - {"form"}).add(root)
 
 
@@ -149,7 +150,7 @@ class _Walk:
         tag = element.tag
         if tag in {"td", "th"}:
             if self._cells:
-                self._inline.append(" | ")
+                self._inline.append(_CELL)
             self._cells += 1
         elif tag == "br":
             self._inline.append("\n")
@@ -165,8 +166,10 @@ class _Walk:
         tag = element.tag
         if tag == "tr":
             self._cells = 0
-            row = " ".join(self._take().split())
-            self._layout.block(row if row.strip("| ") else "", run="table")
+            cells = [" ".join(cell.split()) for cell in self._take().split(_CELL)]
+            filled = [cell for cell in cells if cell]
+            # A row with one filled cell is page layout, not a record whose empty cells mean something.
+            self._layout.block((" | ".join(cells) if len(filled) > 1 else "".join(filled)), run="table")
         elif self._cells:
             self._inline.append(" " if tag in _BLOCKS and tag not in {"td", "th"} else "")
         elif tag in _HEADINGS:

@@ -11,7 +11,7 @@ class Layout:
 
     def __init__(self) -> None:
         self._pieces: list[str] = []
-        self._length = 0
+        self.length = 0
         self._run = ""
         self._open: list[tuple[int, str]] = []  # the headings in force, with their levels
         self.headings: list[Heading] = []
@@ -25,10 +25,10 @@ class Layout:
         """Appends a block; where it begins. Empty blocks leave no trace."""
         body = clean(text).strip()
         if not body:
-            return self._length
+            return self.length
         if self._pieces:
             self._append("\n" if run and run == self._run else "\n\n")
-        start = self._length
+        start = self.length
         self._append(body)
         self._run = run
         return start
@@ -53,8 +53,8 @@ class Layout:
         self.pages.append(self._next())
 
     def _next(self) -> int:
-        return self._length + 2 if self._pieces else 0
+        return self.length + 2 if self._pieces else 0
 
     def _append(self, piece: str) -> None:
         self._pieces.append(piece)
-        self._length += len(piece)
+        self.length += len(piece)

@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from veridical.corpus.read.decode import clean
 from veridical.corpus.read.origin import Extract, Origin, parse_date, tidy_title
+from veridical.corpus.read.paragraphs import drop_running_lines, ends_sentence, join_lines, split_lines
 from veridical.errors import InputRefused
 from veridical.types import Document, Heading
 
@@ -18,12 +18,6 @@ if TYPE_CHECKING:
     from pypdfium2 import PdfDocument
 
 _TAIL_BYTES = 4096  # where a complete file says %%EOF, generously
-_BROKEN_WORD = re.compile("[\x02\xad\ufffe]\\s*\n?")  # pdfium's mark for a hyphen that only breaks a word
-_SOFT_HYPHEN = "\xad"
-_BULLET = re.compile(r"\s*(?:[-*•‣–▪◦]|\(?\d{1,3}[.)]|\(?[a-z]\))\s")
-_ENDS_SENTENCE = re.compile(r"[.!?:。！？؟…][\"'”’)\]]*$")
-_FULL_LINE = 0.7  # of the page's usual line: shorter ones end a paragraph, or are headings, rows and items
-_SHORTEST_FULL_LINE = 20  # a page of shorter lines is no prose
 _DULL_TITLE = re.compile(r"untitled|microsoft word|powerpoint|document\d*$|.*\.(docx?|pdf|indd|tex|dvi|qxd)$", re.I)
 _LONGEST_LINE_AS_TITLE = 120
 
@@ -58,11 +52,11 @@ def _extract(pdf: PdfDocument, origin: Origin) -> Extract:
     pieces: list[str] = []
     pages: list[int] = []
     length = 0
-    for number in range(len(pdf)):
-        body = _page_text(pdf, number, origin)
+    raw = [_page_lines(pdf, number, origin) for number in range(len(pdf))]
+    for body in map(join_lines, drop_running_lines(raw)):
         if body and pieces:
             # A sentence that runs over the page's end stays one: only a finished one gets an empty line.
-            gap = "\n\n" if _ENDS_SENTENCE.search(pieces[-1]) else "\n"
+            gap = "\n\n" if ends_sentence(pieces[-1]) else "\n"
             pieces.append(gap)
             length += len(gap)
         pages.append(length)
@@ -84,52 +78,21 @@ def _extract(pdf: PdfDocument, origin: Origin) -> Extract:
     )
 
 
-def _page_text(pdf: PdfDocument, number: int, origin: Origin) -> str:
+def _page_lines(pdf: PdfDocument, number: int, origin: Origin) -> list[str]:
     import pypdfium2
 
     try:
         page = pdf[number]
         text_page = page.get_textpage()
-        body = join_lines(text_page.get_text_range())
+        lines = split_lines(text_page.get_text_range())
         text_page.close()
         page.close()
     except pypdfium2.PdfiumError:
         origin.warn(f"page {number + 1} is damaged")
-        return ""
-    if not body:
+        return []
+    if not any(lines):
         origin.warn(f"page {number + 1} has no text (scanned?)")
-    return body
-
-
-def join_lines(raw: str) -> str:
-    """A page's lines as paragraphs: full lines run on, a short line that ends a sentence ends its paragraph."""
-    marked = _BROKEN_WORD.sub(_SOFT_HYPHEN + "\n", raw.replace("\r\n", "\n"))
-    lines = [" ".join(line.split()) for line in clean(marked).split("\n")]
-    full = max(_FULL_LINE * _usual_length(lines), _SHORTEST_FULL_LINE)
-    text = above = ""
-    for line in lines:
-        if line:
-            text = _join(text, line, short=len(above) < full) if above else f"{text}{line}"
-        elif above:
-            text += "\n\n"
-        above = line
-    return text.replace(_SOFT_HYPHEN, "-").strip()
-
-
-def _join(text: str, line: str, *, short: bool) -> str:
-    """`text` and its next line; `short` says that the line above did not reach the margin."""
-    if text.endswith(_SOFT_HYPHEN):
-        return text[:-1] + ("" if line[:1].islower() else "-") + line
-    if re.search(r"\w[-‐]$", text) and line[:1].islower() and not short:
-        return text[:-1] + line
-    if short and _ENDS_SENTENCE.search(text):
-        return f"{text}\n\n{line}"
-    return f"{text}\n{line}" if short or _BULLET.match(line) else f"{text} {line}"
-
-
-def _usual_length(lines: Sequence[str]) -> float:
-    lengths = sorted(len(line) for line in lines if line)
-    return lengths[int(len(lengths) * 0.8)] if lengths else 0
+    return lines
 
 
 def _title(named: str, text: str) -> str:

@@ -6,29 +6,25 @@ import io
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from veridical.corpus.read.archive import open_archive
+from veridical.corpus.read.archive import open_archive, refusing_damage
 from veridical.corpus.read.layout import Layout
 from veridical.corpus.read.origin import Extract, Origin
-from veridical.errors import InputRefused
 from veridical.types import Document
 
 
 def read(origin: Origin) -> Iterator[Document]:
-    from lxml.etree import XMLSyntaxError
     from pptx import Presentation
     from pptx.exc import PythonPptxError
 
     content = origin.content()
     open_archive(content).close()
-    try:
+    with refusing_damage("PPTX", PythonPptxError):
         deck = Presentation(io.BytesIO(content))
         layout = Layout()
         for slide in deck.slides:
             _add_slide(layout, slide)
         facts = deck.core_properties
         named, modified = facts.title, facts.modified
-    except (PythonPptxError, KeyError, ValueError, XMLSyntaxError, AttributeError) as error:
-        raise InputRefused(f"is a damaged PPTX file: {error}", fix="Open and save it again in its program.") from error
     first = layout.headings[0].path[0] if layout.headings else ""
     dull = not named or named == "PowerPoint Presentation"
     yield origin.document(

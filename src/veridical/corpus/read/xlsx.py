@@ -8,10 +8,9 @@ from collections.abc import Iterable, Iterator
 from datetime import date, datetime
 from typing import Any
 
-from veridical.corpus.read.archive import open_archive
+from veridical.corpus.read.archive import open_archive, refusing_damage
 from veridical.corpus.read.layout import Layout
 from veridical.corpus.read.origin import Extract, Origin
-from veridical.errors import InputRefused
 from veridical.types import Document
 
 
@@ -19,12 +18,9 @@ def read(origin: Origin) -> Iterator[Document]:
     content = origin.content()
     open_archive(content).close()
     layout = Layout()
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # openpyxl warns of every style and extension it does not know
-            title, modified = _read_book(content, layout)
-    except (KeyError, ValueError, TypeError, AttributeError, SyntaxError) as error:  # XML errors are SyntaxErrors
-        raise InputRefused(f"is a damaged XLSX file: {error}", fix="Open and save it again in its program.") from error
+    with refusing_damage("XLSX"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # openpyxl warns of every style and extension it does not know
+        title, modified = _read_book(content, layout)
     yield origin.document(Extract(layout.text, title, headings=tuple(layout.headings), date=modified))
 
 

@@ -16,25 +16,34 @@ class Kind(StrEnum):
     OPEN = "open"  # anything else: no expectation
 
 
+_MEASURES = "number|percentage|percent|population|price|cost|height|length|speed|weight|age|amount|distance"
+_EXTENTS = "many|much|long|old|far|tall|high|deep|wide|big|large|fast|heavy|often"
+_PERIODS = "year|date|day|month|century|decade|time|season"
+_REGIONS = "city|country|state|town|county|region|place|continent|island|river|village|province"
 _ASKS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
-    (Kind.NUMBER, re.compile(r"\bhow (?:many|much|long|old|far|tall|high|deep|wide|big|large|fast|heavy|often)\b", re.I)),
-    (Kind.NUMBER, re.compile(r"\bwhat (?:is|was|are|were)? ?(?:the )?(?:number|percentage|percent|population|price|cost|height|length|speed|weight|age|amount|distance)\b", re.I)),
-    (Kind.TIME, re.compile(r"\b(?:when|(?:what|which|in what) (?:\w+ )?(?:year|date|day|month|century|decade|time|season))\b", re.I)),
+    (Kind.NUMBER, re.compile(rf"\bhow (?:{_EXTENTS})\b", re.I)),
+    (Kind.NUMBER, re.compile(rf"\bwhat (?:is |was |are |were )?(?:the )?(?:{_MEASURES})\b", re.I)),
+    (Kind.TIME, re.compile(rf"\bwhen\b|\b(?:what|which) (?:\w+ )?(?:{_PERIODS})\b", re.I)),
     (Kind.PERSON, re.compile(r"\b(?:who|whom|whose)\b", re.I)),
-    (Kind.PLACE, re.compile(r"\b(?:where|(?:what|which) (?:\w+ )?(?:city|country|state|town|county|region|place|continent|island|river|village|province))\b", re.I)),
+    (Kind.PLACE, re.compile(rf"\bwhere\b|\b(?:what|which) (?:\w+ )?(?:{_REGIONS})\b", re.I)),
     (Kind.REASON, re.compile(r"\b(?:why|for what reason|what caused)\b", re.I)),
-)  # fmt: skip
+)
 
-_MONTH = "January|February|March|April|May|June|July|August|September|October|November|December"
-_DAY = "Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday"
-_TIME = re.compile(rf"\b(?:{_MONTH}|{_DAY})\b|\b(?:1\d{{3}}|20\d\d)s?\b|\b\w+ (?:century|centuries)\b|\b\d{{1,2}}:\d\d\b|\bBCE?\b")
+_DAY = (
+    "January|February|March|April|May|June|July|August|September|October|November|December|"
+    "Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday"
+)
+_TIME = re.compile(
+    rf"\b(?:{_DAY})\b|\b(?:1\d{{3}}|20\d\d)s?\b|\b\w+ (?:century|centuries)\b|\b\d{{1,2}}:\d\d\b|\bBCE?\b"
+)
 _COUNTED = (
     "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fifteen|twenty|thirty|forty|fifty|sixty|"
     "seventy|eighty|ninety|hundred|thousand|million|billion|dozen|half|once|twice|daily|weekly|yearly|annually"
 )
 _NUMBER = re.compile(rf"\d[\d.,]*|\b(?:{_COUNTED})s?\b", re.I)
 _REASON = re.compile(
-    r"\b(?:because|due to|since|so that|in order to|as a result|therefore|thanks to|caused|owing to|to (?:avoid|prevent|allow|make))\b",
+    r"\b(?:because|due to|since|so that|in order to|as a result|therefore|thanks to|caused|owing to|"
+    r"to (?:avoid|prevent|allow|make))\b",
     re.I,
 )
 _NAME = re.compile(r"[^\W\d_a-zß-ÿ][\w'’.-]*(?: (?:of |the |de |la |van |von |bin |al-)?[^\W\d_a-zß-ÿ][\w'’.-]*)*")

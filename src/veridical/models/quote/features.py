@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from veridical.models.quote.expected import Kind, kind_of, offers
 from veridical.text.sentences import sentence_spans
@@ -16,10 +17,15 @@ _WORD = re.compile(r"\w+")
 _POSSESSIVE = re.compile(r"['’]s\b")
 _SUFFIX = re.compile(r"(?<=\w{3})(?:ings?|edly|ed|ies|es|ers?|ors?|ions?|ment|ly|s|e|y)$")
 _STOPWORDS = frozenset(
-    "a an and are as at be been being by can could did do does for from had has have he her his how i if in into is it "
-    "its many may me might much my of on or our she should so some such than that the their them then there these they "
-    "this those to us was we were what when where which who whom whose why will with would you your".split()
+    re.findall(
+        r"\w+",
+        "a an and are as at be been being by can could did do does for from had has have he her his how i if in into "
+        "is it its many may me might much my of on or our she should so some such than that the their them then there "
+        "these they this those to us was we were what when where which who whom whose why will with would you your",
+    )
 )
+_SENTENCE_END = re.compile(r"[.!?…。！？]\W*$")
+_HEADING = re.compile(r"#{1,6} ")
 _PRONOUN = re.compile(r"(?:he|she|it|they|his|her|its|their|this|these|that|those)\b", re.I)
 
 
@@ -32,7 +38,6 @@ class Candidate:
     lead: str  # title and heading path of its passage
     overlap: float  # share of the question's words, rare ones weighing more, that the sentence holds
     overlap_lead: float  # the same with title and heading counted in
-    overlap_passage: float  # the same for the whole passage
     phrases: float  # share of the question's word pairs that the sentence holds
     offers: bool  # it holds what the question asks for: a name, a date, a number …
     expects: bool  # the question asks for something recognisable
@@ -53,15 +58,12 @@ class Candidate:
             cosine,
             self.overlap,
             self.overlap_lead,
-            self.overlap_passage,
             self.phrases,
             float(self.offers),
             float(missed),
             1.0 / self.mark,
             float(self.first),
             float(self.pronoun),
-            min(self.words, 40) / 40,
-            float(self.words < 5),
             float(self.text.endswith("?")),
             self.overlap_lead * cosine,
         )
@@ -78,7 +80,7 @@ def stems(text: str) -> list[str]:
 
 
 def find_candidates(question: str, passages: Sequence[Passage], language: str = "en") -> list[Candidate]:
-    """Every sentence with a word in it, in the order of the passages."""
+    """Every sentence with a word in it, headings left out, in the order of the passages."""
     split = [[" ".join(span.of(p.text).split()) for span in sentence_spans(p.text, language)] for p in passages]
     documents = [set(stems(sentence)) for sentences in split for sentence in sentences]
     frequency = Counter(stem for document in documents for stem in document)
@@ -88,10 +90,9 @@ def find_candidates(question: str, passages: Sequence[Passage], language: str = 
     found = []
     for mark, (passage, sentences) in enumerate(zip(passages, split, strict=True), 1):
         lead = " › ".join(dict.fromkeys(part for part in (passage.title, *passage.heading) if part))
-        around = set(stems(f"{lead} {passage.text}"))
         for position, sentence in enumerate(sentences):
             own = stems(sentence)
-            if not _WORD.search(sentence):
+            if _is_heading(sentence, own, asked) or not _WORD.search(sentence):
                 continue
             found.append(
                 Candidate(
@@ -100,7 +101,6 @@ def find_candidates(question: str, passages: Sequence[Passage], language: str = 
                     lead=lead,
                     overlap=_share(weights, set(own)),
                     overlap_lead=_share(weights, {*own, *stems(lead)}),
-                    overlap_passage=_share(weights, around),
                     phrases=_shared_pairs(asked, own),
                     offers=offers(kind, sentence, question),
                     expects=kind is not Kind.OPEN,
@@ -112,11 +112,16 @@ def find_candidates(question: str, passages: Sequence[Passage], language: str = 
     return found
 
 
+def _is_heading(sentence: str, own: Sequence[str], asked: Sequence[str]) -> bool:
+    """Marked as one, or a fragment that only repeats words of the question."""
+    return bool(_HEADING.match(sentence)) or (not _SENTENCE_END.search(sentence) and set(own) <= set(asked))
+
+
 def _share(weights: dict[str, float], held: set[str]) -> float:
     total = sum(weights.values())
     return sum(weight for stem, weight in weights.items() if stem in held) / total if total else 0.0
 
 
 def _shared_pairs(asked: Sequence[str], held: Sequence[str]) -> float:
-    pairs = set(zip(asked, asked[1:], strict=False))
-    return len(pairs & set(zip(held, held[1:], strict=False))) / len(pairs) if pairs else 0.0
+    pairs = set(pairwise(asked))
+    return len(pairs & set(pairwise(held))) / len(pairs) if pairs else 0.0
