@@ -61,7 +61,7 @@ def number(value: float) -> str:
     """Three significant digits, or a whole number with thousands marked."""
     if value == int(value) or abs(value) >= 100:
         return f"{value:,.0f}"
-    return f"{value:.2f}" if abs(value) >= 1 else f"{value:.3g}"
+    return f"{value:.2f}" if abs(value) >= 1 else f"{value:#.3g}"
 
 
 def write(section: Section, folder: Path, order: Sequence[str]) -> Path:

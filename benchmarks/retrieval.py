@@ -80,10 +80,11 @@ def run(setup: Setup) -> Section:
         vectors = _given_vectors(setup, name)
         scores[name] = _score_given(setup, collection, vectors) if vectors else _score_engine(setup, collection)
         given += [name] if vectors else []
-    notes = [
-        "Documents are added as by `veridical add --beir`, cut into passages where they are long; the best one counts.",
-        "Judgements are graded where the collection grades them; gain is the grade, as trec_eval's ndcg_cut.",
-    ]
+    notes = ["Judgements are graded where the collection grades them; gain is the grade, as trec_eval's ndcg_cut."]
+    if len(given) < len(collections):
+        notes.append(
+            "Documents are added as by `veridical add --beir`, cut into passages where long; the best one counts."
+        )
     if given:
         notes.append(f"Vectors made beforehand, one a document (title and text up to 256 tokens): {', '.join(given)}.")
     return Section(

@@ -92,13 +92,13 @@ class Nursery:
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def kill_one(self, run: int, ledger: Ledger, rng: random.Random) -> None:
-        """Kills a writer some milliseconds after some line of its own, so that a slow machine gets as far as a fast one."""
+        """Kills a writer some milliseconds after some line of its own: a slow machine gets as far as a fast one."""
         assert self.process.stdin
         assert self.process.stdout
         self.process.stdin.write(f"{run}\n")
         self.process.stdin.flush()
         wanted, lines, pid, killer = rng.randrange(1, 16), 0, 0, None
-        while (line := self.process.stdout.readline()) != "died\n":
+        while not (line := self.process.stdout.readline()).endswith("died\n"):
             assert line, "the nursery has died"
             ledger.note(line)
             lines += not line.startswith("child")

@@ -60,7 +60,7 @@ def test_paths_are_shown_from_here(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
 
 def test_a_long_place_keeps_its_end() -> None:
     assert path_tail("/a/b/c.md:1-2", 40) == "/a/b/c.md:1-2"
-    assert path_tail("/a/long/folder/name.md:1-2", 20) == "…/name.md:1-2"
+    assert path_tail("/a/long/folder/name.md:1-2", 19) == "…/name.md:1-2"
 
 
 def test_a_source_is_named_once() -> None:

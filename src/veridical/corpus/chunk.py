@@ -70,7 +70,6 @@ def embedding_text(passage: Passage) -> str:
 
 
 def _passage(document: Document, ordinal: int, span: Span) -> Passage:
-    at = bisect_right(document.headings, span.start, key=lambda heading: heading.start)
     return Passage(
         id=f"{document.id}:{ordinal}",
         document_id=document.id,
@@ -78,9 +77,20 @@ def _passage(document: Document, ordinal: int, span: Span) -> Passage:
         span=span,
         title=document.title,
         uri=document.uri,
-        heading=document.headings[at - 1].path if at else (),
+        heading=_heading(document, span),
         page=max(bisect_right(document.pages, span.start), 1) if document.pages else None,
     )
+
+
+def _heading(document: Document, span: Span) -> tuple[str, ...]:
+    """The path where the passage begins, followed down: a chapter heading with its first section is that section."""
+    at = bisect_right(document.headings, span.start, key=lambda heading: heading.start)
+    path = document.headings[at - 1].path if at else ()
+    for heading in document.headings[at:]:
+        if heading.start >= span.end or not path or heading.path[: len(path)] != path:
+            break
+        path = heading.path
+    return path
 
 
 # ── units ────────────────────────────────────────────────────────────────────────────────────────
