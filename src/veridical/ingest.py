@@ -10,7 +10,8 @@ import asyncio
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -119,10 +120,7 @@ class Ingest:
 
     async def add_beir(self, corpus: Path) -> Report:
         """A BEIR corpus: one document a line, with its own id."""
-        if not corpus.is_file():
-            raise InputRefused(f"there is no file {corpus}", fix="point --beir at a corpus.jsonl or corpus.jsonl.gz")
-        facts = corpus.stat()
-        source = Source(corpus.absolute().as_posix(), corpus, facts.st_size, facts.st_mtime)
+        source = await asyncio.to_thread(_beir_source, corpus)
         with self._writing() as run:
             run.total, run.size = 1, source.size
             await self._take_all(run, self._parse_beir(source, corpus))
@@ -133,15 +131,16 @@ class Ingest:
         roots = [str(path) for path in paths] or self._roots()
         if not roots:
             raise InputRefused("nothing was ever added here", fix="add a folder first: veridical add FOLDER")
-        there = [root for root in roots if _is_url(root) or Path(root).exists()]
+        known = [row.uri for row in self.index.sources()]
+        there, gone_folders = await asyncio.to_thread(_look_for, roots, known)
         found = await asyncio.to_thread(self._find, there)
         present = {item.uri for item in found}
-        gone = [
-            row.uri
-            for row in self.index.sources()
-            if row.uri not in present and not _is_url(row.uri) and _is_below(row.uri, roots)
-        ]
+        gone = [uri for uri in known if uri not in present and not _is_url(uri) and _is_below(uri, roots)]
+        gone = [uri for uri in gone if not _is_below(uri, gone_folders)]
         with self._writing() as run:
+            for folder in gone_folders:
+                fix = f"if that is meant: veridical rm {folder}; if not, bring it back"
+                run.refuse(Refused(folder, "the folder is gone; its documents were kept", fix))
             if gone:
                 await asyncio.to_thread(run.writer.delete_sources, gone)
                 run.count(removed=len(gone))
@@ -190,7 +189,7 @@ class Ingest:
         roots = list(dict.fromkeys([*self._roots(), *named]))
         run.writer.set_note(_ROOTS, json.dumps(roots))
 
-    def _parse_beir(self, source: Source, corpus: Path) -> Iterator[Parsed]:
+    def _parse_beir(self, source: Source, corpus: Path) -> Generator[Parsed]:
         """The corpus in portions, so that it need not fit into memory."""
         count, mark, warnings = open_counter(self.options.tokenizer), fingerprint(corpus), list[str]()
         documents = beir(corpus, warnings.append)
@@ -213,20 +212,21 @@ class Ingest:
         run.size = sum(item.size for item in fresh if isinstance(item, Source))
         await self._take_all(run, parse_all(fresh, self.options, self.workers or os.cpu_count() or 1))
 
-    async def _take_all(self, run: _Run, parsed: Iterator[Parsed | Refused]) -> None:
-        try:
-            while (item := await asyncio.to_thread(next, parsed, None)) is not None:
-                if isinstance(item, Refused):
-                    await self._refuse(run, item)
-                else:
-                    await self._take(run, item)
-            await self._flush(run)
-        finally:  # stops the worker processes, also when the caller went away
-            close = getattr(parsed, "close", None)
-            if close is not None:
-                await asyncio.to_thread(close)
+    async def _take_all(self, run: _Run, parsed: Generator[Parsed | Refused]) -> None:
+        loop = asyncio.get_running_loop()
+        # One thread of its own, so that closing waits its turn behind a step that is still under way.
+        with ThreadPoolExecutor(1, "parse") as parsing:
+            try:
+                while (item := await loop.run_in_executor(parsing, next, parsed, None)) is not None:
+                    if isinstance(item, Refused):
+                        self._refuse(run, item)
+                    else:
+                        await self._take(run, item)
+                await self._flush(run)
+            finally:  # stops the worker processes, also when the caller went away
+                await loop.run_in_executor(parsing, parsed.close)
 
-    async def _refuse(self, run: _Run, refused: Refused) -> None:
+    def _refuse(self, run: _Run, refused: Refused) -> None:
         run.refuse(refused)
         run.done += 1
         # One that broke in the middle: what still waits of it is not stored, and an older version of it stays.
@@ -260,9 +260,7 @@ class Ingest:
             run.count(**{"updated" if uri in run.replaced else "added": 1})
             run.warn(uri, parsed.warnings)
             run.finished.append(
-                SourceRow(
-                    uri, parsed.fingerprint, parsed.source.size, parsed.source.modified, warnings=parsed.warnings
-                )
+                SourceRow(uri, parsed.fingerprint, parsed.source.size, parsed.source.modified, warnings=parsed.warnings)
             )
             run.done += 1
             self._tell(run)
@@ -328,12 +326,25 @@ class Ingest:
         if self.on_progress is not None:
             share = min(run.size_done / run.size, 1.0) if run.size else 0.0
             seconds = time.monotonic() - run.began
-            self.on_progress(
-                Progress(run.stage, run.done, run.total, run.report.passages, run.current, seconds, share)
-            )
+            self.on_progress(Progress(run.stage, run.done, run.total, run.report.passages, run.current, seconds, share))
 
     def _finish(self, run: _Run) -> Report:
         return replace(run.report, seconds=time.monotonic() - run.began)
+
+
+def _beir_source(corpus: Path) -> Source:
+    if not corpus.is_file():
+        raise InputRefused(f"there is no file {corpus}", fix="point --beir at a corpus.jsonl or corpus.jsonl.gz")
+    facts = corpus.stat()
+    return Source(corpus.absolute().as_posix(), corpus, facts.st_size, facts.st_mtime)
+
+
+def _look_for(roots: Sequence[str], known: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The roots that are there, and the folders that are not: an unplugged disk must not empty the index."""
+    there = [root for root in roots if _is_url(root) or Path(root).exists()]
+    files = set(known)
+    folders = [root for root in roots if root not in there and os.path.abspath(root) not in files]  # noqa: PTH100
+    return there, folders
 
 
 def _is_url(name: str) -> bool:

@@ -5,7 +5,7 @@ Every adapter, real or fake, passes the contract suite of its Protocol in `tests
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 from veridical.types import Chunk, Document, Draft, Entailment, Filter, Passage, Prompt, Sampling
@@ -62,16 +62,18 @@ class Writer(Protocol):
 
 
 class Store(Protocol):
-    """The only truth: documents, their passages and vectors, in change order."""
+    """The only truth: documents and their passages, in change order. What is derived from it follows `seq`."""
 
-    def put(self, documents: Iterable[tuple[Document, Sequence[Passage], Vectors]]) -> None:
-        """Replaces documents of the same id. Durable when it returns."""
+    def seq(self) -> int:
+        """The number of the last change; grows with every change that is committed."""
         ...
-
-    def delete(self, document_ids: Sequence[str]) -> int: ...
 
     def document(self, document_id: str) -> Document | None: ...
 
     def passages(self, ids: Sequence[str]) -> Sequence[Passage]:
         """Those that exist, in the order asked."""
+        ...
+
+    def removed_since(self, seq: int) -> Sequence[int]:
+        """The rows of passages deleted by later changes."""
         ...

@@ -120,6 +120,15 @@ def test_sync_removes_what_vanished_and_finds_what_is_new(engine: Engine, docs: 
     assert not any("Ada Quill" in passage.text for passage in engine.search("Ada Quill", k=10))
 
 
+def test_sync_keeps_the_documents_of_a_folder_that_is_gone_as_a_whole(engine: Engine, docs: Path) -> None:
+    engine.add(docs)
+    docs.rename(docs.with_name("unplugged"))
+    report = engine.sync()
+    assert report.removed == 0
+    assert "veridical rm" in report.refused[0].fix
+    assert engine.stats().documents == 2
+
+
 def test_removing_by_folder_and_by_id(engine: Engine, docs: Path) -> None:
     engine.add(docs)
     light = next(p for p in engine.search("Ada Quill") if "Ada" in p.text)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import shutil
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -278,3 +280,36 @@ def test_vectors_that_are_not_numbers_are_refused(tmp_path: Path) -> None:
         with pytest.raises(ValueError, match="not a number"):
             writer.put([bad])
         assert index.documents() == []
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a limit on the size of files")
+def test_files_that_may_not_grow_lose_nothing_acknowledged(tmp_path: Path) -> None:
+    """A process that may write no file beyond a limit acknowledges some documents, then is told the disk is full."""
+    code = (
+        "import resource, sys\n"
+        "sys.path.insert(0, sys.argv[2])\n"
+        "from unit.index_entries import entry, open_index\n"
+        "from veridical.errors import StorageFull\n"
+        "index = open_index(sys.argv[1])\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (700_000, 700_000))\n"
+        "try:\n"
+        "    with index.writer() as writer:\n"
+        "        for n in range(1000):\n"
+        "            writer.put([entry(f'd{n}', f'Unique{n} ' + f'filler{n} ' * 3000)])\n"
+        "            print(f'd{n}', flush=True)\n"
+        "except StorageFull as error:\n"
+        "    print('full', error.fix)\n"
+    )
+    tests = str(Path(__file__).parent.parent)
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path), tests], capture_output=True, text=True, check=False
+    )
+    *acknowledged, last = done.stdout.splitlines()
+    assert last.startswith("full free some space"), done.stderr
+    assert acknowledged
+    with open_index(tmp_path) as index:
+        assert index.check() == []
+        assert set(acknowledged) <= {document.id for document in index.documents()}
+        for name in acknowledged:
+            assert found(index, f"Unique{name[1:]}", mode="lexical") == [f"{name}#0"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib.util
+import os
 import threading
 import time
 from pathlib import Path
@@ -161,6 +162,20 @@ def test_without_a_binding_the_extra_is_named(gguf: Path, monkeypatch: pytest.Mo
     with pytest.raises(ModelUnavailable) as caught:
         load_runtime(LlamaOptions(gguf))
     assert caught.value.fix == "pip install 'veridical[local]'"
+
+
+def test_a_binding_that_does_not_load_says_how_to_mend_it(gguf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(name: str) -> Any:
+        assert os.environ["OMP_WAIT_POLICY"] == "PASSIVE"
+        raise ImportError("libgomp.so.1: cannot open shared object file")
+
+    monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
+    monkeypatch.setattr(importlib, "import_module", broken)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: name if name == "xllamacpp" else None)
+    with pytest.raises(ModelUnavailable, match=r"libgomp\.so\.1") as caught:
+        load_runtime(LlamaOptions(gguf))
+    assert "apt install libgomp1" in caught.value.fix
+    assert "OMP_WAIT_POLICY" not in os.environ
 
 
 # ── llama-cpp-python, of which only the surface is stood in for ──────────────────────────────────

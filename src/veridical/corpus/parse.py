@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 
@@ -58,7 +58,7 @@ class _Changed(Exception):
     """The file was written to while it was read."""
 
 
-def parse_all(sources: Iterable[Source | Refused], options: ReadOptions, workers: int) -> Iterator[Parsed | Refused]:
+def parse_all(sources: Iterable[Source | Refused], options: ReadOptions, workers: int) -> Generator[Parsed | Refused]:
     """Everything the sources hold, in their order; what was refused before passes through.
 
     Runs in this process with one worker or little to do, otherwise in processes of its own, where a reader that
