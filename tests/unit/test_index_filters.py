@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from veridical.index import edits
 from veridical.index.neardup import Linker
 from veridical.index.records import Entry
-from veridical.index.schema import connect
+from veridical.index.schema import create_tables
 from veridical.index.store import Store
 from veridical.types import Document, Filter
 
@@ -82,12 +82,6 @@ def test_sql_agrees_with_a_plain_reading(
 
 
 def memory() -> sqlite3.Connection:
-    """The schema without a file."""
-    import tempfile
-
-    target = sqlite3.connect(":memory:", isolation_level=None)
-    with tempfile.TemporaryDirectory() as folder:
-        source = connect(Path(folder), create=True)
-        source.backup(target)
-        source.close()
-    return target
+    connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    create_tables(connection)
+    return connection

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 
@@ -19,9 +20,9 @@ LONG = (
 )
 
 
-@pytest.fixture
-def library(tmp_path: Path) -> Index:
-    index = open_index(tmp_path)
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
+    index = open_index(tmp_path_factory.mktemp("library"))
     with index.writer() as writer:
         writer.put(
             [
@@ -31,7 +32,8 @@ def library(tmp_path: Path) -> Index:
                 entry("d", "Tides of war.", uri="/kb/land/war.PDF", tags=("x",), date=date(2021, 6, 2)),
             ]
         )
-    return index
+    yield index
+    index.close()
 
 
 @pytest.mark.parametrize(
@@ -58,7 +60,6 @@ def library(tmp_path: Path) -> Index:
 @pytest.mark.parametrize("mode", ["lexical", "dense", "hybrid"])
 def test_filters_are_exact(library: Index, where: Filter, expected: str, mode: str) -> None:
     assert sorted(found(library, "tides", where=where, mode=mode)) == [f"{name}#0" for name in expected]
-    library.close()
 
 
 def test_a_large_filter_finds_rare_documents_behind_many_better_ones(
@@ -167,19 +168,16 @@ def test_any_question_is_safe(library: Index, query: str) -> None:
     answers = asyncio.run(library.search([query, "tides"], 3))
     assert len(answers) == 2
     assert len(answers[1]) == 3
-    library.close()
 
 
 def test_a_huge_question_is_answered_by_its_rare_words(library: Index) -> None:
     filler = " ".join(f"w{n}" for n in range(20_000))
     assert found(library, f"{filler} moon", mode="lexical") == ["c#0"]
-    library.close()
 
 
 def test_no_results_wanted_or_nothing_asked(library: Index) -> None:
     assert asyncio.run(library.search([], 5)) == []
     assert asyncio.run(library.search(["tides"], 0)) == [[]]
-    library.close()
 
 
 def test_an_empty_index_answers_nothing(tmp_path: Path) -> None:

@@ -103,7 +103,7 @@ def _insert_document(edit: Edit, source: str, document: Document) -> int:
 def _insert_passage(edit: Edit, document: int, ordinal: int, passage: Passage) -> int:
     text = storable(passage.text)
     its = edit.linker.print_of(text)
-    head = edit.linker.head_for(its)
+    head = edit.linker.head_for(text, its)
     try:
         row = edit.connection.execute(
             "INSERT INTO passages (id, document, ordinal, start, end, page, heading, text, cluster, seq)"
@@ -148,11 +148,12 @@ def put_vectors(edit: Edit, rows: Sequence[int], passages: Sequence[Passage], ve
 
 def remove_documents(edit: Edit, keys: Sequence[int]) -> None:
     """Deletes documents and leaves a tombstone for each of their passages."""
+    rows: list[int] = []
     for key in keys:
-        rows = [row for (row,) in edit.connection.execute("SELECT row FROM passages WHERE document = ?", (key,))]
-        edit.linker.forget(rows)
-        edit.connection.executemany("INSERT INTO tombstones VALUES (?, ?)", [(edit.seq, row) for row in rows])
-        edit.connection.execute("DELETE FROM documents WHERE key = ?", (key,))
+        rows += [row for (row,) in edit.connection.execute("SELECT row FROM passages WHERE document = ?", (key,))]
+    edit.linker.forget(rows)
+    edit.connection.executemany("INSERT INTO tombstones VALUES (?, ?)", [(edit.seq, row) for row in rows])
+    edit.connection.executemany("DELETE FROM documents WHERE key = ?", [(key,) for key in keys])
 
 
 def mark_partial(edit: Edit, uris: Sequence[str]) -> None:

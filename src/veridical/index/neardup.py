@@ -64,6 +64,7 @@ class Fingerprinter:
     """Computes prints with fixed random numbers, so that bands mean the same in every process."""
 
     def __init__(self) -> None:
+        self._telling = _Telling()
         rng = np.random.default_rng(20_261_115)
         self._factors = rng.integers(1, 2**63, size=(_BANDS * _ROWS, 1), dtype=np.uint64) | np.uint64(1)
         self._offsets = rng.integers(0, 2**63, size=(_BANDS * _ROWS, 1), dtype=np.uint64)
@@ -72,14 +73,13 @@ class Fingerprinter:
 
     def print_of(self, text: str) -> Print:
         tokens = _TOKEN.findall(text)
-        words = [token.lower() for token in tokens]
-        telling = _telling(tokens, words)
+        words = " ".join(tokens).lower()
+        telling = tuple(filter(self._telling.__getitem__, tokens))
         # Salted, so that a thousand forms that differ in one number do not all become candidates of each other.
         salt = _hash("\0".join(telling))
-        # One encoding and one C call a word: this loop is a third of the cost of a print.
-        hashes = np.fromiter(map(zlib.crc32, _bytes(" ".join(words)).split(b" ")), np.uint64)
-        if len(words) < _SHORTEST:
-            whole = _hash(" ".join(words or [text.strip()]))
+        hashes = np.fromiter(map(zlib.crc32, _bytes(words).split(b" ")), np.uint64)
+        if len(tokens) < _SHORTEST:
+            whole = _hash(words or text.strip())
             return Print(hashes, telling, ((whole << 32) + salt - 2**63,))
         one, two, three = self._shingle
         shingles = np.unique(_mix(hashes[:-2] * one + hashes[1:-1] * two + hashes[2:] * three))
@@ -88,13 +88,16 @@ class Fingerprinter:
         return Print(shingles, telling, tuple(joined.view(np.int64).tolist()))
 
 
-def _telling(tokens: Sequence[str], words: Sequence[str]) -> tuple[str, ...]:
-    """The tokens by which two almost equal texts may contradict each other; `words` are the tokens in lower case."""
-    return tuple(
-        token
-        for token, word in zip(tokens, words, strict=True)
-        if word in _TELLING or (token != word and word not in _OPENERS) or not word[0].isalpha()
-    )
+class _Telling(dict[str, bool]):
+    """Whether two almost equal texts may contradict each other by a token. Remembers: words are few, tokens many."""
+
+    def __missing__(self, token: str) -> bool:
+        word = token.lower()
+        tells = word in _TELLING or (token != word and word not in _OPENERS) or not word[0].isalpha()
+        if len(self) > 100_000:
+            self.clear()
+        self[token] = tells
+        return tells
 
 
 def _bytes(text: str) -> bytes:
@@ -130,7 +133,7 @@ class Linker:
     def print_of(self, text: str) -> Print:
         return self._fingerprinter.print_of(text)
 
-    def head_for(self, new: Print) -> int | None:
+    def head_for(self, text: str, new: Print) -> int | None:
         """The head of the cluster that a text belongs to, if there is one."""
         marks = ",".join("?" * len(new.bands))
         found = self._connection.execute(
@@ -138,8 +141,8 @@ class Linker:
             f" (SELECT row FROM bands WHERE band IN ({marks}) ORDER BY row LIMIT {_CANDIDATES})",
             new.bands,
         )
-        for row, text in found:
-            if near_duplicates(new, self.print_of(text)):
+        for row, other in found:
+            if other == text or near_duplicates(new, self.print_of(other)):
                 return int(row)
         return None
 
@@ -168,7 +171,7 @@ class Linker:
                 continue
             (text,) = self._connection.execute("SELECT text FROM passages WHERE row = ?", (member,)).fetchone()
             its = self.print_of(text)
-            head = self.head_for(its)
+            head = self.head_for(text, its)
             self._connection.execute("UPDATE passages SET cluster = ? WHERE row = ?", (head, member))
             if head is None:
                 self.add_head(member, its)

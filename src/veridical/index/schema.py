@@ -82,7 +82,7 @@ def _prepare(connection: sqlite3.Connection, folder: Path, *, create: bool) -> N
     empty = version == 0 and not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
     if empty and create:
         connection.execute("PRAGMA journal_mode=WAL")
-        _create_tables(connection)
+        create_tables(connection)
     elif empty:
         raise corrupt(folder, "the file is empty")
     elif connection.execute("PRAGMA application_id").fetchone()[0] != _APPLICATION_ID:
@@ -97,7 +97,7 @@ def _prepare(connection: sqlite3.Connection, folder: Path, *, create: bool) -> N
     connection.execute("PRAGMA temp_store=MEMORY")
 
 
-def _create_tables(connection: sqlite3.Connection) -> None:
+def create_tables(connection: sqlite3.Connection) -> None:
     connection.execute("BEGIN EXCLUSIVE")
     if _format_of(connection) == 0:  # another process may have been first
         for statement in _TABLES.split(";"):

@@ -169,7 +169,7 @@ class Writer:
         for (row,) in connection.execute("SELECT row FROM passages ORDER BY row").fetchall():
             (text,) = connection.execute("SELECT text FROM passages WHERE row = ?", (row,)).fetchone()
             its = self._linker.print_of(text)
-            head = self._linker.head_for(its)
+            head = self._linker.head_for(text, its)
             if head is None:
                 self._linker.add_head(row, its)
             else:
