@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from benchmarks.datasets import Setup, data_folder
 from benchmarks.report import AT_MOST, Figure, Section, Table
 from benchmarks.timing import measure
 from veridical.models.embed import MiniLm
-from veridical.models.quote import QuoteWriter
-from veridical.text.marks import strip_marks
+from veridical.models.quote import QuoteWriter, choose
+from veridical.models.quote.score import THRESHOLD
 from veridical.text.sentences import split_sentences
 from veridical.training.fit_quote import (
     Asked,
@@ -49,6 +49,7 @@ class Tally:
     quoted: int = 0  # one of the quotes does
     abstained: int = 0
     quotes: int = 0
+    best: list[tuple[float, bool]] = field(default_factory=list)  # of each question's best sentence, even if unquoted
 
 
 def run(setup: Setup) -> Section:
@@ -74,8 +75,12 @@ def run(setup: Setup) -> Section:
                 ("questions without an answer", "n", "rightly abstained"),
                 tuple((name, str(t.asked), _share(t.abstained, t.asked)) for name, t in unanswerable.items()),
             ),
+            _sweep(list(answerable.values()), unanswerable),
         ),
-        notes=("*Nearest sentence alone* is the baseline: the sentence nearest to the question by MiniLM, no title.",),
+        notes=(
+            "*Nearest sentence alone* is the baseline: the sentence nearest to the question by MiniLM, no title.",
+            "The last table pools all answerable questions; its last two columns are the shares rightly abstained.",
+        ),
     )
 
 
@@ -133,8 +138,9 @@ def _retrieved(name: str) -> Iterator[Asked]:
 def _tally(writer: QuoteWriter, questions: Sequence[Asked]) -> Tally:
     tally = Tally()
     for asked in questions:
-        draft = asyncio.run(writer.write(asked.question, asked.passages))
-        quotes = [strip_marks(quote) for quote in draft.text.split("\n\n")] if draft.text else []
+        ranked = asyncio.run(writer.rank(asked.question, asked.passages))
+        quotes = [quote.text for quote in choose(asked.question, ranked)]
+        tally.best += [(quote.probability, _is_right(quote.text, asked)) for quote in ranked[:1]]
         tally.asked += 1
         tally.abstained += not quotes
         tally.quotes += len(quotes)
@@ -163,6 +169,18 @@ def _answer_row(name: str, tally: Tally) -> tuple[str, ...]:
     shares = [_share(count, n) for count in (tally.possible, tally.nearest, tally.first, tally.quoted)]
     mean = tally.quotes / max(1, n - tally.abstained)
     return (name, str(n), *shares, f"{mean:.2f}", _share(tally.abstained, n))
+
+
+def _sweep(answerable: Sequence[Tally], unanswerable: Mapping[str, Tally]) -> Table:
+    """What another threshold would do."""
+    rows = []
+    for threshold in (0.05, 0.1, THRESHOLD, 0.25, 0.35, 0.5):
+        best = [(p >= threshold, right) for tally in answerable for p, right in tally.best]
+        answered = [right for kept, right in best if kept]
+        shares = [_share(sum(answered), len(best)), _share(len(answered) - sum(answered), len(best))]
+        silent = [_share(sum(p < threshold for p, _ in t.best), t.asked) for t in unanswerable.values()]
+        rows.append((f"{threshold:.2f}", *shares, *silent))
+    return Table(("threshold", "first quote right", "first quote wrong", *unanswerable), tuple(rows))
 
 
 def _share(count: int, n: int) -> str:

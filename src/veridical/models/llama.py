@@ -166,8 +166,8 @@ def load_runtime(options: LlamaOptions) -> Runtime:
 def _import_native(name: str) -> ModuleType:
     """Imports a binding so that its OpenMP threads sleep while they wait for each other.
 
-    By default they spin. On two busy cores that cost five sixths of the speed (3 instead of 20 tokens a second), on
-    idle ones sleeping costs nothing to speak of. OpenMP reads the variable once, when it is loaded.
+    By default they spin, which on two busy cores cost five sixths of the speed (3 instead of 20 tokens a second).
+    OpenMP reads the variable once, when it is loaded; one that the user has set stays.
     """
     before = os.environ.get("OMP_WAIT_POLICY")
     os.environ["OMP_WAIT_POLICY"] = before or "PASSIVE"

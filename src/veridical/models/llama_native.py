@@ -1,4 +1,7 @@
-"""llama-cpp-python, where the user has compiled it: faster on many processors, one sequence at a time."""
+"""llama-cpp-python, where the user has compiled it: faster on many processors, one sequence at a time.
+
+Who leaves while the prompt is being read is noticed at the first token only.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fits the score by which `quote` picks sentences, and the threshold under which it abstains.
+"""Fits the score by which `quote` picks sentences: the probability that a sentence answers the question.
 
     python -m veridical.training.fit_quote --data FOLDER
 
@@ -168,13 +168,6 @@ def calibrate(rows: Sequence[Scored], ranking: Floats, rounds: int = 25) -> Floa
     return weights
 
 
-def choose_threshold(rows: Sequence[Scored], weights: Floats, keep: float = 0.97) -> float:
-    """The probability that `keep` of the questions answered rightly by their best sentence reach."""
-    best = [(row.inputs @ weights, row.right) for row in rows]
-    right = [scores.max() for scores, holds in best if holds.any() and holds[scores.argmax()]]
-    return float(1 / (1 + np.exp(-np.quantile(right, 1 - keep))))
-
-
 def sample(asked: Iterable[Asked], size: int, seed: int = 7) -> list[Asked]:
     pool = list(asked)
     return random.Random(seed).sample(pool, min(size, len(pool)))  # noqa: S311 - no secret is drawn
@@ -202,7 +195,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "questions": len(rows),
         "sentences": sum(len(row.right) for row in rows),
         "weights": [round(float(weight), 3) for weight in weights],
-        "threshold": round(choose_threshold(rows, weights), 3),
     }
     sys.stdout.write(json.dumps(found, indent=2) + "\n")
 
