@@ -68,7 +68,7 @@ def _opening(openings: Sequence[dict[str, float]]) -> list[Figure]:
     beyond = middle("imports_s", "open_s", "first_s")
     whole = middle("interpreter_s", "imports_s", "open_s", "first_s")
     return [
-        Figure("index open to first answer, imports done", bare, "s CPU"),
+        Figure("index open to first answer, imports done", bare, "s CPU", AT_MOST, 0.3),
         Figure("index open to first answer, imports included", beyond, "s CPU", AT_MOST, 0.3),
         Figure("the same with the interpreter's own start", whole, "s CPU"),
     ]

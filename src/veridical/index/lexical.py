@@ -47,7 +47,10 @@ def make_schema() -> Any:
 
 
 def body_of(title: str, heading: Iterable[str], text: str) -> str:
-    """The indexed text of a passage. The title counts twice: measured better on every collection that has titles."""
+    """The indexed text of a passage. The title counts twice.
+
+    nDCG@10, once → twice: HotpotQA .790 → .800, DBpedia .381 → .394, Cranfield .369 → .373, SciFact .720 → .719.
+    """
     return "\n".join((title, title, *heading, text))
 
 

@@ -23,7 +23,7 @@ SIMILARITY = 0.8
 _SHORTEST = 8  # words; below it a shingle or two decide everything, so only equal texts count
 # 3 bands of 2: a pair at 0.8 is found with probability 0.95, at 0.9 with 0.993. Stray candidates are rare all the same,
 # since the telling tokens are part of a band. More bands would find a few more pairs, but each costs a random page of
-# the database for every passage, and that is most of what a large index costs to add to.
+# the database for every passage.
 _BANDS, _ROWS = 3, 2
 _CANDIDATES = 32
 
