@@ -76,7 +76,8 @@ def _run_one(name: str, options: argparse.Namespace) -> int:
     for figure in section.figures:
         value = "—" if figure.value is None else f"{figure.value:.4g} {figure.unit}".rstrip()
         bound = f"{figure.bound} {figure.target:g}" if figure.target is not None else ""
-        print(f"  {figure.name}: {value}  {bound} {figure.verdict.strip('*')} {figure.note}".rstrip())
+        remark = figure.verdict if figure.value is None else f"{figure.verdict.strip('*')} {figure.note}"
+        print(f"  {figure.name}: {value}  {bound} {remark}".rstrip())
     print(f"  {time.perf_counter() - began:.0f} s; {page}", flush=True)
     return 0
 

@@ -7,7 +7,7 @@ up to 40 exactly, longer ones rounded down to a floating-point number with four 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -36,8 +36,9 @@ def _expand(code: int) -> int:
 class Oracle:
     """Scores every passage for every question; only terms of the given questions are kept."""
 
-    def __init__(self, texts: Iterable[str], questions: Sequence[str], analyse: Analyse) -> None:
-        self._terms = {question: list(dict.fromkeys(analyse(question))) for question in questions}
+    def __init__(self, texts: Iterable[str], questions: Mapping[str, Sequence[str]], analyse: Analyse) -> None:
+        """`questions` maps each question to the words that are searched for."""
+        self._terms = {question: list(dict.fromkeys(analyse(" ".join(words)))) for question, words in questions.items()}
         wanted = {term for terms in self._terms.values() for term in terms}
         places: dict[str, list[int]] = {term: [] for term in wanted}
         counts: dict[str, list[int]] = {term: [] for term in wanted}

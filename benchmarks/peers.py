@@ -9,10 +9,7 @@ if TYPE_CHECKING:
     from veridical.ports import Vectors
 
 # The retriever pins a PyStemmer that has no wheel for every platform, so it is installed without its pins.
-INSTALL = (
-    "not measured: pip install 'veridical[bench]' && pip install PyStemmer && "
-    "pip install --no-deps llama-index-retrievers-bm25"
-)
+INSTALL = "pip install 'veridical[bench]' && pip install PyStemmer && pip install --no-deps llama-index-retrievers-bm25"
 Search = Callable[[str], object]
 
 

@@ -27,7 +27,7 @@ class Figure:
     @property
     def verdict(self) -> str:
         if self.value is None:
-            return "not measured"
+            return f"not measured: {self.note}"
         if self.target is None:
             return ""
         return "reached" if _REACHED[self.bound](self.value, self.target) else "**missed**"
@@ -58,10 +58,10 @@ def unmeasured(name: str, why: str) -> Figure:
 
 
 def number(value: float) -> str:
-    """Three significant digits, or a whole number with thousands marked."""
+    """A few significant digits (recall of 0.9997 is not 1), or a whole number with thousands marked."""
     if value == int(value) or abs(value) >= 100:
         return f"{value:,.0f}"
-    return f"{value:.2f}" if abs(value) >= 1 else f"{value:#.3g}"
+    return f"{value:.2f}" if abs(value) >= 1 else f"{value:#.4g}"
 
 
 def write(section: Section, folder: Path, order: Sequence[str]) -> Path:
@@ -119,5 +119,6 @@ def _row(figure: Figure) -> str:
     unit = f" {figure.unit}" if figure.unit and figure.unit != "×" else figure.unit
     measured = "—" if figure.value is None else number(figure.value) + unit
     target = "" if figure.target is None else f"{figure.bound} {number(figure.target)}{unit}"
-    remark = "; ".join(part for part in (figure.verdict, figure.note) if part)
+    note = figure.note if figure.value is not None else ""  # else the verdict holds it
+    remark = "; ".join(part for part in (figure.verdict, note) if part)
     return f"| {figure.name} | {measured} | {target} | {remark} |"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -36,8 +35,8 @@ class Golden:
 
 
 @pytest.fixture(autouse=True)
-def _only_loopback(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[None]:
-    """A test that reaches out to the world fails, unless it is marked `needs_llm` (the weights come from a registry)."""
+def _only_loopback(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test that reaches out to the world fails. (Weights are pulled by a process of their own, from the registry.)"""
     connect = socket.socket.connect
 
     def guarded(self: socket.socket, address: object) -> None:
@@ -47,4 +46,3 @@ def _only_loopback(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureReque
         connect(self, address)  # type: ignore[arg-type]
 
     monkeypatch.setattr(socket.socket, "connect", guarded)
-    yield

@@ -10,9 +10,9 @@ import pytest
 
 from contract.retriever_suite import RetrieverSuite
 from veridical.index import Entry, Index, SearchOptions
-from veridical.index.records import searchable_text
 from veridical.models.fake import FakeEmbedder, FakeRetriever
 from veridical.ports import Retriever
+from veridical.text.passages import searchable_text
 from veridical.types import Document, Passage, Span
 
 

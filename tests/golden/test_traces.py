@@ -6,9 +6,9 @@ import asyncio
 import json
 
 import pytest
+
 from conftest import Golden
 from unit.kits import make_kit
-
 from veridical.events import Event, to_json
 from veridical.methods.registry import find_method
 

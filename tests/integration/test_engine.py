@@ -196,7 +196,8 @@ def test_a_beir_corpus_keeps_its_ids(engine: Engine, tmp_path: Path) -> None:
 
 
 def test_a_page_on_the_web(engine: Engine, tmp_path: Path) -> None:
-    page = "<html><title>Kelp</title><body><nav>Home</nav><main><p>The kelp works burned in 1922.</p></main></body></html>"
+    main = "<nav>Home</nav><main><p>The kelp works burned in 1922.</p></main>"
+    page = f"<html><title>Kelp</title><body>{main}</body></html>"
     (tmp_path / "site").mkdir()
     (tmp_path / "site" / "kelp.html").write_text(page, encoding="utf-8")
 
@@ -237,7 +238,10 @@ def test_progress_is_told_and_ends_complete(engine: Engine, docs: Path) -> None:
 
 def test_a_killed_add_is_resumed(tmp_path: Path, docs: Path) -> None:
     for number in range(60):
-        text = "\n\n".join(f"Note {number}, paragraph {p}: the value is {number * p}. " + "More words. " * 40 for p in range(5))
+        paragraphs = [
+            f"Note {number}, paragraph {p}: the value is {number * p}. " + "More words. " * 40 for p in range(5)
+        ]
+        text = "\n\n".join(paragraphs)
         (docs / f"note-{number:02}.txt").write_text(text, encoding="utf-8")
     index = tmp_path / "kb"
     code = f"from veridical import Engine; Engine({str(index)!r}).add({str(docs)!r})"

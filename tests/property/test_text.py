@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -31,9 +32,9 @@ def test_what_is_kept_is_valid_and_keeping_again_changes_nothing(text: str, pass
 @given(st.one_of(TEXT, st.text(max_size=200)))
 def test_sentences_are_ordered_disjoint_and_hold_every_word(text: str) -> None:
     spans = sentence_spans(text)
-    assert all(a.end <= b.start for a, b in zip(spans, spans[1:], strict=False))
+    assert all(a.end <= b.start for a, b in pairwise(spans))
     outside = Span(0, spans[0].start).of(text) + Span(spans[-1].end, len(text)).of(text) if spans else text
-    outside += "".join(text[a.end : b.start] for a, b in zip(spans, spans[1:], strict=False))
+    outside += "".join(text[a.end : b.start] for a, b in pairwise(spans))
     assert not re.search(r"\w", outside)
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from veridical.index import Entry, Index, SearchOptions
-from veridical.index.records import searchable_text
 from veridical.models.fake import FakeEmbedder
+from veridical.text.passages import searchable_text
 from veridical.types import Document, Filter, Passage, Span
 
 

@@ -17,7 +17,8 @@ LIGHT = "The lighthouse is older than the bridge. Nobody lives there now."
 
 
 def passage(number: int, text: str, title: str = "") -> Passage:
-    return Passage(f"d{number}:0", f"d{number}", text, Span(100, 100 + len(text)), title, f"/docs/{number}.md", page=number)
+    span = Span(100, 100 + len(text))
+    return Passage(f"d{number}:0", f"d{number}", text, span, title, f"/docs/{number}.md", page=number)
 
 
 PASSAGES = (passage(1, BRIDGE, "Bridges"), passage(2, LIGHT, "Lights"))

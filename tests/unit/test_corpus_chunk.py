@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from unit.corpus_files import read_one
-from veridical.corpus import ReadOptions, chunk, chunker_fingerprint, embedding_text
+from veridical.corpus import ReadOptions, chunk, chunker_fingerprint
 from veridical.corpus.tokens import count_words
 from veridical.errors import ConfigError
+from veridical.text.passages import searchable_text
 from veridical.types import Document, Heading, Passage, Span
 
 
@@ -97,13 +98,13 @@ def test_an_empty_document_has_no_passages() -> None:
 
 def test_title_and_heading_path_are_embedded_but_not_twice() -> None:
     passage = Passage("d:0", "d", "It rose.", Span(0, 8), title="Harbour", heading=("History", "The wall"))
-    assert embedding_text(passage) == "Harbour\nHistory > The wall\nIt rose."
+    assert searchable_text(passage) == "Harbour\nHistory > The wall\nIt rose."
     opening = Passage(
         "d:0", "d", "## The wall\n\nIt rose.", Span(0, 21), title="Harbour", heading=("History", "The wall")
     )
-    assert embedding_text(opening) == "Harbour\nHistory\n## The wall\n\nIt rose."
+    assert searchable_text(opening) == "Harbour\nHistory\n## The wall\n\nIt rose."
     same = Passage("d:0", "d", "# Harbour\n\nIt rose.", Span(0, 19), title="Harbour", heading=("Harbour",))
-    assert embedding_text(same) == "# Harbour\n\nIt rose."
+    assert searchable_text(same) == "# Harbour\n\nIt rose."
 
 
 def test_the_chunker_fingerprint_follows_what_decides_the_cuts(tmp_path: Path) -> None:

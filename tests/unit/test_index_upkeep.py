@@ -16,8 +16,8 @@ from unit.index_entries import entry, found, open_index
 from veridical.errors import CorruptIndex, IndexMissing, StorageFull
 from veridical.index import Index, Writer
 from veridical.index.lexical import LexicalWriter
-from veridical.index.records import searchable_text
 from veridical.models.fake import FakeEmbedder
+from veridical.text.passages import searchable_text
 
 
 @pytest.fixture

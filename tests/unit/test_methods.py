@@ -6,8 +6,8 @@ import asyncio
 import math
 
 import pytest
-from unit.kits import BRIDGE, LIGHT, make_kit
 
+from unit.kits import BRIDGE, LIGHT, make_kit
 from veridical.budget import Budget
 from veridical.errors import BudgetExceeded, ConfigError, ModelUnavailable
 from veridical.events import Ended, Event, Token

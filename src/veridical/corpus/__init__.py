@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from veridical.corpus.chunk import chunk, embedding_text
+from veridical.corpus.chunk import chunk
 from veridical.corpus.fingerprint import CHUNKER_VERSION, chunker_fingerprint, fingerprint
 from veridical.corpus.parse import Parsed, parse_all
 from veridical.corpus.read import read
@@ -21,7 +21,6 @@ __all__ = [
     "chunk",
     "chunker_fingerprint",
     "document_id",
-    "embedding_text",
     "fingerprint",
     "parse_all",
     "read",

@@ -58,17 +58,6 @@ def chunk(document: Document, chunk_tokens: int, count_tokens: CountTokens, lang
     return [_passage(document, ordinal, span) for ordinal, span in enumerate(spans)]
 
 
-def embedding_text(passage: Passage) -> str:
-    """Title, heading path and text: what is embedded and indexed for words.
-
-    What the passage's first line already says is not said twice.
-    """
-    first = passage.text.split("\n", 1)[0].strip("# \t")
-    path = passage.heading[:-1] if passage.heading[-1:] == (first,) else passage.heading
-    context = dict.fromkeys(part for part in (passage.title, " > ".join(path)) if part and part != first)
-    return "\n".join([*context, passage.text])
-
-
 def _passage(document: Document, ordinal: int, span: Span) -> Passage:
     return Passage(
         id=f"{document.id}:{ordinal}",

@@ -20,11 +20,11 @@ from veridical.index.records import (
     Entry,
     SourceRow,
     content_hash,
-    searchable_text,
     storable,
     text_key,
 )
 from veridical.ports import Vectors
+from veridical.text.passages import searchable_text
 from veridical.types import Document, Passage
 
 _PACKING = 1  # zlib's fastest level: a third of the time of the default for a tenth more bytes

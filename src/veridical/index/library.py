@@ -22,7 +22,7 @@ from veridical.index.fuse import join
 from veridical.index.lexical import Lexical
 from veridical.index.records import Listed, Problem, SearchOptions, SourceRow, Stale, Stats, storable
 from veridical.index.schema import connect
-from veridical.index.store import Store
+from veridical.index.store import Hit, Store
 from veridical.index.writer import Identity, Writer, holder_of
 from veridical.ports import Embedder, Vectors
 from veridical.types import Document, Filter, Passage
@@ -131,7 +131,8 @@ class Index:
         within: tuple[Filter | None, NDArray[np.int64] | None],
         options: SearchOptions,
     ) -> list[Passage]:
-        depth = max(options.candidates, 2 * k)
+        # The candidates are for the fusion; one index alone needs only some to spare for near-duplicates.
+        depth = max(options.candidates, 2 * k) if options.mode == "hybrid" else k + 10
         while True:
             lexical = self._lexical.search(query, depth, within[1]) if options.mode != "dense" else []
             dense = self._nearest(vector, depth, within[1]) if options.mode != "lexical" else []
@@ -149,19 +150,18 @@ class Index:
 
     def _best_of_clusters(self, ranked: Hits, k: int, where: Filter | None) -> list[Passage]:
         """The first k that still exist in the store, one a cluster, each naming the copies left out for it."""
-        chosen: dict[int, Passage] = {}
-        step = k + k // 2 + 4
-        for start in range(0, len(ranked), step):
-            part = ranked[start : start + step]
-            found = self._store.passages_at([row for row, _ in part])
-            for row, score in part:
+        chosen: dict[int, Hit] = {}
+        for start in range(0, len(ranked), k):
+            part = dict(ranked[start : start + k])
+            found = self._store.hits_at(part)
+            for row in part:
                 if row in found and len(chosen) < k:
-                    passage, head = found[row]
-                    chosen.setdefault(head, replace(passage, score=score))
+                    chosen.setdefault(found[row].head, found[row])
             if len(chosen) == k:
                 break
-        members = self._store.cluster_members(list(chosen), where)
-        return [_with_copies(passage, members.get(head, [])) for head, passage in chosen.items()]
+        clusters = [head for head, hit in chosen.items() if not hit.alone]
+        members = self._store.cluster_members(clusters, where) if clusters else {}
+        return [_with_copies(hit.passage, members.get(head, [])) for head, hit in chosen.items()]
 
     async def _embed(self, queries: Sequence[str]) -> Vectors | None:
         if self._embedder is None or not queries:

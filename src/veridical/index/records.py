@@ -98,13 +98,6 @@ class Stats:
     bytes_on_disk: Mapping[str, int] = field(default_factory=dict)
 
 
-def searchable_text(passage: Passage) -> str:
-    """What is embedded for a passage: its title and heading path, then its text."""
-    path = [passage.title, *passage.heading] if passage.title not in passage.heading else list(passage.heading)
-    lead = " › ".join(part for part in path if part)
-    return f"{lead}\n{passage.text}" if lead else passage.text
-
-
 def content_hash(document: Document) -> str:
     """Changes whenever anything of the document that the index keeps changes."""
     return hashlib.blake2b(repr(document).encode("utf-8", "replace"), digest_size=16).hexdigest()

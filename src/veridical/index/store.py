@@ -6,36 +6,45 @@ import json
 import sqlite3
 import threading
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from veridical.index.faults import storage_faults
 from veridical.index.filters import condition
-from veridical.index.records import PARTIAL, Listed, SourceRow, Stale, searchable_text, text_key
+from veridical.index.records import PARTIAL, Listed, SourceRow, Stale, text_key
 from veridical.ports import Vectors
+from veridical.text.passages import searchable_text
 from veridical.types import Document, Filter, Heading, Passage, Span
 
-_PASSAGE = (
-    "SELECT p.row, p.id, d.id, p.text, p.start, p.end, d.title, d.uri, p.heading, p.page, p.cluster"
-    " FROM passages AS p JOIN documents AS d ON d.key = p.document"
-)
+_PASSAGE_COLUMNS = "p.row, p.id, d.id, p.text, p.start, p.end, d.title, d.uri, p.heading, p.page"
+_PASSAGE_TABLES = "FROM passages AS p JOIN documents AS d ON d.key = p.document"
+_PASSAGE = f"SELECT {_PASSAGE_COLUMNS} {_PASSAGE_TABLES}"
 _DOCUMENT = (
     "SELECT d.key, d.id, d.uri, d.title, x.packed, d.media_type, d.pages, d.headings, d.date, d.offset"
     " FROM documents AS d JOIN texts AS x ON x.document = d.key"
 )
-_MEMBER = "SELECT coalesce(p.cluster, p.row), p.row, p.id FROM passages AS p JOIN documents AS d ON d.key = p.document"
+_MEMBER = f"SELECT coalesce(p.cluster, p.row), p.row, p.id {_PASSAGE_TABLES}"
 _IS_LEADER = "EXISTS (SELECT 1 FROM passages AS m WHERE m.cluster = p.row)"
+_HIT = f"SELECT {_PASSAGE_COLUMNS}, p.cluster, {_IS_LEADER} {_PASSAGE_TABLES} WHERE p.row IN ({{}})"
 _LISTED = (
     "SELECT d.id, d.uri, d.title, d.media_type, d.date,"
     " (SELECT json_group_array(t.tag) FROM document_tags AS t WHERE t.document = d.key),"
     " (SELECT count(*) FROM passages AS p WHERE p.document = d.key) FROM documents AS d"
 )
 _AT_ONCE = 500  # bound parameters a statement; SQLite builds differ in how many they take
+
+
+class Hit(NamedTuple):
+    """A passage that a search found. `head` names its cluster of near-duplicates; most passages are alone in theirs."""
+
+    passage: Passage
+    head: int
+    alone: bool
 
 
 class Store:
@@ -156,10 +165,17 @@ class Store:
         found = {row[1]: _passage(row) for row in self.rows_in(f"{_PASSAGE} WHERE p.id IN ({{}})", ids)}
         return [found[id_] for id_ in ids if id_ in found]
 
-    def passages_at(self, rows: Sequence[int]) -> dict[int, tuple[Passage, int]]:
-        """By row: the passage and the head of its cluster (itself when it is alone)."""
-        found = self.rows_in(f"{_PASSAGE} WHERE p.row IN ({{}})", rows)
-        return {row[0]: (_passage(row), row[10] if row[10] is not None else row[0]) for row in found}
+    def passages_at(self, rows: Sequence[int]) -> dict[int, Passage]:
+        return {row[0]: _passage(row) for row in self.rows_in(f"{_PASSAGE} WHERE p.row IN ({{}})", rows)}
+
+    def hits_at(self, scores: Mapping[int, float]) -> dict[int, Hit]:
+        """By row, for those that still exist: the passage with its score, and its cluster."""
+        found = {}
+        for *columns, cluster, leads in self.rows_in(_HIT, list(scores)):
+            row = columns[0]
+            head = row if cluster is None else cluster
+            found[row] = Hit(_passage(columns, scores[row]), head, alone=cluster is None and not leads)
+        return found
 
     def cluster_members(self, heads: Sequence[int], where: Filter | None) -> dict[int, list[str]]:
         """By head: the ids of all passages of its cluster that the filter lets through; lone passages are left out."""
@@ -225,9 +241,10 @@ class Store:
         return counts
 
 
-def _passage(row: Sequence[Any]) -> Passage:
-    _, id_, document_id, text, start, end, title, uri, heading, page, _ = row
-    return Passage(id_, document_id, text, Span(start, end), title, uri, tuple(json.loads(heading)), page)
+def _passage(row: Sequence[Any], score: float = 0.0) -> Passage:
+    _, id_, document_id, text, start, end, title, uri, heading, page = row
+    path = () if heading == "[]" else tuple(json.loads(heading))
+    return Passage(id_, document_id, text, Span(start, end), title, uri, path, page, score)
 
 
 def _source(uri: str, fingerprint: str, size: int, modified: float, *rest: str) -> SourceRow:

@@ -136,7 +136,7 @@ class Writer:
         found = self._store.passages_at(rows)
         present = [place for place, row in enumerate(rows) if row in found]
         with self._edit() as edit:
-            passages = [found[rows[place]][0] for place in present]
+            passages = [found[rows[place]] for place in present]
             edits.put_vectors(edit, [rows[place] for place in present], passages, vectors[present])
 
     def set_note(self, key: str, value: str) -> None:

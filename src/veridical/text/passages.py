@@ -1,4 +1,4 @@
-"""A passage as it is searched for: its place in the document, then its words."""
+"""A passage as it is searched for by meaning: its place in the document, then its words."""
 
 from __future__ import annotations
 
@@ -6,7 +6,11 @@ from veridical.types import Passage
 
 
 def searchable_text(passage: Passage) -> str:
-    """Title and heading path on a line of their own, then the text. This is what is embedded."""
-    path = list(passage.heading) if passage.title in passage.heading else [passage.title, *passage.heading]
-    lead = " › ".join(part for part in path if part)
-    return f"{lead}\n{passage.text}" if lead else passage.text
+    """Title, heading path and text, a line each: what is embedded.
+
+    What the passage's first line already says is not said twice.
+    """
+    first = passage.text.split("\n", 1)[0].strip("# \t")
+    path = passage.heading[:-1] if passage.heading[-1:] == (first,) else passage.heading
+    context = dict.fromkeys(part for part in (passage.title, " > ".join(path)) if part and part != first)
+    return "\n".join([*context, passage.text])
