@@ -27,9 +27,7 @@ Result = TypeVar("Result")
 class Engine:
     """`Engine("kb")` opens or begins an index in the folder kb; other settings by keyword: `llm="smollm2"`."""
 
-    def __init__(
-        self, index: str | Path | None = None, *, settings: Settings | None = None, **overrides: Json
-    ) -> None:
+    def __init__(self, index: str | Path | None = None, *, settings: Settings | None = None, **overrides: Json) -> None:
         flags: dict[str, Json] = {key.replace("__", "."): value for key, value in overrides.items()}
         if index is not None:
             flags["index"] = str(index)
@@ -73,9 +71,7 @@ class Engine:
         history: Sequence[Turn] = (),
         sinks: Sequence[Sink] = (),
     ) -> Answer:
-        return self._wait(
-            self._engine.ask(question, method=method, where=where, history=history, sinks=sinks)
-        )
+        return self._wait(self._engine.ask(question, method=method, where=where, history=history, sinks=sinks))
 
     def document(self, document_id: str) -> Document | None:
         return self._wait(self._engine.document(document_id))

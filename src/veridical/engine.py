@@ -1,8 +1,8 @@
 """The composition root: `build` turns settings into an engine, and the engine answers.
 
-    async with build(Settings(index="kb")) as engine:
-        await engine.add("docs/")
-        print(await engine.ask("Who keeps the light?"))
+async with build(Settings(index="kb")) as engine:
+    await engine.add("docs/")
+    print(await engine.ask("Who keeps the light?"))
 """
 
 from __future__ import annotations
