@@ -48,6 +48,17 @@ def test_part_of_a_sentence_is_not_support() -> None:
     assert claim.verdict.label is Label.UNVERIFIED
 
 
+def test_a_sources_own_footnotes_do_not_hinder_a_quotation() -> None:
+    text = "The dam was finished in 1931.[12] It holds [3] to this day."
+    passages = (Passage("d:0", "d", text, Span(0, len(text))),)
+    (claim,) = ask(
+        {"answer_cited": "The dam was finished in 1931. [1]"}, "When was the dam finished?", passages=passages
+    ).claims
+    assert claim.verdict.label is Label.SUPPORTED
+    assert claim.verdict.evidence is not None
+    assert claim.verdict.evidence.text == "The dam was finished in 1931.[12]"
+
+
 def test_an_uncited_sentence_is_never_supported() -> None:
     (claim,) = ask({"answer_cited": "The bridge opened in 1913."}).claims
     assert (claim.verdict.label, claim.verdict.reason) == (Label.UNVERIFIED, "it cites no passage")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from veridical.text.marks import strip_marks
 from veridical.text.sentences import sentence_spans
 from veridical.types import Entailment
 
@@ -31,4 +32,5 @@ class Verbatim:
 
 
 def _words(text: str) -> list[str]:
-    return text.split()
+    # A source's own footnote marks are not its words: whoever quotes it leaves them out.
+    return strip_marks(text).split()
