@@ -12,6 +12,7 @@ demo: $(VENV)/.core            ## index the bundled documents and ask three ques
 	@$(BIN)/veridical demo
 
 test: $(VENV)/.dev            ## all tests, with the real embedded models
+	@$(BIN)/veridical model pull smollm2 --quiet || echo "Without SmolLM2 the tests that need it are skipped."
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 check: lint types contracts docs            ## format, lint, types, import contracts, generated reference

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -46,7 +49,6 @@ def demo(run: Run) -> int:
 
 def _writable_folder() -> str:
     """A folder here, so that the second run finds it; a temporary one where nothing can be written."""
-    import os
     import tempfile
 
     if os.access(Path.cwd(), os.W_OK):
@@ -110,10 +112,19 @@ def _search(view: View, engine: Engine) -> None:
     show_passages(view, engine.search(_SEARCH, _FOUND), _SEARCH, 120)
 
 
+def _activation() -> list[tuple[str, str]]:
+    """The line that puts `veridical` on the path, for those who came by `make demo`."""
+    activate = Path(sys.prefix) / "bin" / "activate"
+    if shutil.which("veridical") or not activate.is_file():
+        return []
+    return [(f". {os.path.relpath(activate)}", "so that `veridical` is found")]
+
+
 def _what_next(view: View, index: str) -> None:
     view.line()
     view.heading("What to try next")
     for command, why in (
+        *_activation(),
         (f"veridical chat -i {index}", "ask this island more"),
         ("veridical add FOLDER", "index your own documents, then ask them"),
         ("veridical model pull smollm2", "a small language model, for --llm smollm2"),
