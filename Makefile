@@ -54,5 +54,6 @@ $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
 	@touch $@ $(VENV)/.core
 
 $(VENV)/.bench: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --editable '.[dev,local,bench]'
-	@touch $@
+	$(BIN)/python -m pip install --quiet --editable '.[dev,local,web,bench]'
+	$(BIN)/python -m pip install --quiet --no-deps llama-index-retrievers-bm25
+	@touch $@ $(VENV)/.dev $(VENV)/.core

@@ -18,7 +18,7 @@ from benchmarks.datasets import Setup
 from benchmarks.oracle import Oracle, overlap
 from benchmarks.report import AT_LEAST, AT_MOST, Figure, Section, unmeasured
 from benchmarks.timing import Times, compare
-from veridical.index.lexical import _STOP_WORDS, Lexical, body_of, make_analyzer
+from veridical.index.lexical import STOP_WORDS, Lexical, body_of, make_analyzer
 from veridical.index.library import Index
 from veridical.index.records import SearchOptions
 from veridical.types import Passage
@@ -99,7 +99,7 @@ def _against_tantivy(ours: Lexical, raw: _Raw, index: Index, questions: Sequence
 def _content_words(questions: Sequence[str], left_out: frozenset[str] = frozenset()) -> dict[str, list[str]]:
     """What our search looks for, so that all look for the same: each word once, no stop word of ours or `left_out`."""
     analyse = make_analyzer().analyze
-    dropped = frozenset(analyse(_STOP_WORDS))  # compared after stemming, as our search does: "doing" goes with "do"
+    dropped = frozenset(analyse(STOP_WORDS))  # compared after stemming, as our search does: "doing" goes with "do"
     found = {}
     for question in questions:
         words = list(dict.fromkeys(_WORD.findall(question.lower())))

@@ -24,7 +24,7 @@ ANALYZER = 1  # raise it when the analysis below changes: indexes made with anot
 _MOST_TERMS = 64
 # Left out of questions, not of the index: at 100,000 passages they cost three quarters of the time of a search, and
 # without them nDCG@10 is the same (0.5747 against 0.5740, mean of the six collections of docs/results/retrieval.md).
-_STOP_WORDS = (
+STOP_WORDS = (
     "a all also an and any are as at be been being but by can could did do does for from had has have he how i if in"
     " into is it its may might no not of on or she should such than that the their then there these they this to was"
     " we were what when where which who whom whose why will with would you"
@@ -67,7 +67,7 @@ class Lexical:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._analyzer = make_analyzer()
-        self._stop_terms = frozenset(self._analyzer.analyze(_STOP_WORDS))
+        self._stop_terms = frozenset(self._analyzer.analyze(STOP_WORDS))
         self._generation = -1
         self._index: Any = None
         self._searcher: Any = None

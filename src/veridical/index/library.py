@@ -242,6 +242,8 @@ class Index:
 
     def passages_without_vector(self, limit: int) -> list[tuple[int, Passage]]:
         """The next (row, passage) pairs that lack a vector of the present embedder; empty when all have one."""
+        if not self.stale().passages_to_embed:  # counting is a hundred times cheaper than looking for them
+            return []
         return self._store.passages_without_vector(self._store.embedder_number(self._identity.embedder), limit)
 
     def documents_with_other_chunker(self, limit: int) -> list[tuple[str, Document]]:

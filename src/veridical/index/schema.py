@@ -25,6 +25,7 @@ CREATE TABLE documents(
   chunker TEXT NOT NULL, seq INTEGER NOT NULL
 );
 CREATE INDEX documents_source ON documents(source);
+CREATE INDEX documents_chunker ON documents(chunker);
 CREATE TABLE texts(
   document INTEGER PRIMARY KEY REFERENCES documents(key) ON DELETE CASCADE, packed BLOB NOT NULL
 );

@@ -132,7 +132,7 @@ class Store:
         ]
 
     def documents_with_other_chunker(self, chunker: str, limit: int) -> list[tuple[str, Document]]:
-        found = self.rows(f"{_DOCUMENT} WHERE d.chunker != ? ORDER BY d.key LIMIT ?", (chunker, limit))
+        found = self.rows(f"{_DOCUMENT} WHERE d.chunker < ? OR d.chunker > ? LIMIT ?", (chunker, chunker, limit))
         source = "SELECT source FROM documents WHERE key = ?"
         return [(self.one(source, (row[0],)), self._document(row)) for row in found]
 
@@ -229,8 +229,13 @@ class Store:
 
     def stale(self, embedder: int, chunker: str | None) -> Stale:
         passages = self.one("SELECT count(*) FROM passages")
-        vectors = self.one("SELECT count(*) FROM vectors WHERE embedder = ?", (embedder,))
-        other = self.one("SELECT count(*) FROM documents WHERE chunker != ?", (chunker,)) if chunker else 0
+        # Counting all is instant, counting some reads every vector: so only when there ever was another embedder.
+        alone = not self.one("SELECT count(*) FROM embedders WHERE number != ?", (embedder,))
+        ours = "SELECT count(*) FROM vectors" + ("" if alone else " WHERE embedder = ?")
+        vectors = self.one(ours, () if alone else (embedder,))
+        # "Unequal" put so that the index on chunkers serves it.
+        unequal = "SELECT count(*) FROM documents WHERE chunker < ? OR chunker > ?"
+        other = self.one(unequal, (chunker, chunker)) if chunker else 0
         return Stale(passages - vectors, other)
 
     def counts(self) -> dict[str, int]:
