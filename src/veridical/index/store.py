@@ -231,8 +231,8 @@ class Store:
         passages = self.one("SELECT count(*) FROM passages")
         # Counting all is instant, counting some reads every vector: so only when there ever was another embedder.
         alone = not self.one("SELECT count(*) FROM embedders WHERE number != ?", (embedder,))
-        ours = "SELECT count(*) FROM vectors" + ("" if alone else " WHERE embedder = ?")
-        vectors = self.one(ours, () if alone else (embedder,))
+        ours = "SELECT count(*) FROM vectors WHERE embedder = ?"
+        vectors = self.one("SELECT count(*) FROM vectors") if alone else self.one(ours, (embedder,))
         # "Unequal" put so that the index on chunkers serves it.
         unequal = "SELECT count(*) FROM documents WHERE chunker < ? OR chunker > ?"
         other = self.one(unequal, (chunker, chunker)) if chunker else 0
