@@ -209,7 +209,7 @@ def train(
         for group in optimiser.param_groups:
             group["lr"] = plan.rate * min(1.0, step / (0.05 * steps + 1)) * (1 - progress)
         y = labels[torch.from_numpy(rows).to(labels.device)]
-        with torch.autocast(tokens.flat.device.type, torch.bfloat16):
+        with torch.autocast(tokens.flat.device.type, torch.bfloat16, enabled=tokens.flat.is_cuda):
             logits = model(*tokens.batch(rows))
         losses = hard_loss(logits.float(), y)
         if taught is not None:
@@ -234,7 +234,7 @@ def predict(model: nn.Module, tokens: Tokens, batch_tokens: int = 131_072, *, ex
     sizes = np.cumsum(np.ceil(tokens.lengths[order] / 8) * 8)
     for rows in np.split(order, np.flatnonzero(np.diff(sizes // batch_tokens)) + 1):
         if len(rows):
-            with torch.autocast(tokens.flat.device.type, torch.bfloat16, enabled=not exact):
+            with torch.autocast(tokens.flat.device.type, torch.bfloat16, enabled=tokens.flat.is_cuda and not exact):
                 out[torch.from_numpy(rows).to(out.device)] = model(*tokens.batch(rows)).float()
     return out
 
