@@ -16,7 +16,8 @@ import pytest
 from unit.model_server import Visit, event, pieces, say, serving
 from veridical.errors import ModelUnavailable
 from veridical.models.fake import FakeGenerator
-from veridical.models.llama import Llama, LlamaOptions
+from veridical.models.llama import Llama
+from veridical.models.llama_runtime import LlamaOptions
 from veridical.models.openai import OpenAi, OpenAiOptions
 from veridical.models.pull import installed
 from veridical.ports import Generator

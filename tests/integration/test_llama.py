@@ -15,7 +15,8 @@ from typing import Any, TypeVar
 import pytest
 
 from veridical.errors import ConfigError, InputRefused, ModelUnavailable
-from veridical.models.llama import Llama, LlamaOptions
+from veridical.models.llama import Llama
+from veridical.models.llama_runtime import LlamaOptions
 from veridical.models.pull import installed
 from veridical.types import Chunk, Message, Prompt, Sampling
 

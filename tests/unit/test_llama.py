@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 
 from veridical.errors import ConfigError, InputRefused, ModelUnavailable
-from veridical.models.llama import ContextTooSmall, Emit, Llama, LlamaOptions, load_runtime
+from veridical.models.llama import Llama, load_runtime
 from veridical.models.llama_native import NativeRuntime
+from veridical.models.llama_runtime import ContextTooSmall, Emit, LlamaOptions
 from veridical.types import Chunk, Json, Message, Prompt, Sampling
 
 HELLO = Prompt("hello@1", (Message("user", "Hello?"),))

@@ -78,8 +78,8 @@ class _Talk:
             self._ask(line)
 
     def _ask(self, question: str) -> None:
+        from veridical.cli.answering import present
         from veridical.cli.progress import question_steps
-        from veridical.cli.work import present
         from veridical.methods.condense import Turn
 
         try:

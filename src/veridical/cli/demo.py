@@ -89,8 +89,8 @@ def _index(view: View, engine: Engine, corpus: Path) -> None:
 def _ask(view: View, engine: Engine, kind: str, question: str) -> Answer:
     from rich.text import Text
 
+    from veridical.cli.answering import present
     from veridical.cli.progress import question_steps
-    from veridical.cli.work import present
 
     view.line()
     if kind in _LESSONS:

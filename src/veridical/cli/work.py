@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from veridical.events import Sink
 
 PANEL = "The work"
-_NEAREST = 3  # passages offered when there is no answer
 
 
 class Show(StrEnum):
@@ -52,6 +51,7 @@ def ask(
 
     ✓ supported by the passage it cites, ✗ contradicted, ? unverified.
     """
+    from veridical.cli.answering import present
     from veridical.cli.progress import question_steps
 
     text = read_text(question)
@@ -82,32 +82,6 @@ def _trace_to(file: Path | None) -> Iterator[tuple[Sink, ...]]:
         raise ConfigError(f"--trace {file} cannot be written: {error}", fix="name a file you may write") from None
     with stream:
         yield (write_jsonl(stream),)
-
-
-def present(view: View, engine: Engine, answer: Answer, again: str = "", *, nearest: int = _NEAREST) -> None:
-    """The answer, its sources and how to open the first; or why there is none, and what comes nearest."""
-    from veridical.cli.render import open_hint, show_answer
-
-    show_answer(view, answer)
-    if answer.status is Status.ABSTAINED:
-        _show_nearest(view, engine, answer, nearest)
-    elif (hint := open_hint(answer, again)) and not view.quiet:
-        view.hang("    ", hint, "dim")
-
-
-def _show_nearest(view: View, engine: Engine, answer: Answer, most: int) -> None:
-    from veridical.cli.printable import query_words, snippet
-    from veridical.cli.render import show_source
-
-    if view.quiet or not answer.sources:
-        return
-    view.line()
-    view.line("What comes nearest:", "dim")
-    for source in answer.sources[:most]:
-        show_source(view, source, source.span)
-        document = engine.document(source.document_id)
-        if document is not None:
-            view.hang("    ", snippet(source.span.of(document.text), query_words(answer.question), 160), "dim")
 
 
 def _show_read(view: View, engine: Engine, answer: Answer) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from veridical.corpus.chunk import chunk
 from veridical.corpus.fingerprint import CHUNKER_VERSION, chunker_fingerprint, fingerprint
-from veridical.corpus.parse import Parsed, parse_all
+from veridical.corpus.parse import Parsed
+from veridical.corpus.pool import parse_all
 from veridical.corpus.read import read
 from veridical.corpus.read.records import beir
 from veridical.corpus.source import ReadOptions, Refused, Source, document_id

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from itertools import chain, islice
 
 from veridical.corpus.chunk import chunk
 from veridical.corpus.fingerprint import fingerprint, fingerprint_bytes
 from veridical.corpus.read import read
 from veridical.corpus.source import ReadOptions, Refused, Source
-from veridical.corpus.tokens import CountTokens, open_counter
+from veridical.corpus.tokens import CountTokens
 from veridical.errors import ConfigError, InputRefused, VeridicalError
 from veridical.types import Document, Passage
 
 _BATCH_CHARACTERS = 1_000_000
 _BATCH_DOCUMENTS = 512
 _MOST_WARNINGS = 20
-# Below this, starting processes costs more than they save.
-_FEW_SOURCES = 8
-_FEW_BYTES = 4 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,29 +52,6 @@ class _Warnings:
 
 class _Changed(Exception):
     """The file was written to while it was read."""
-
-
-def parse_all(sources: Iterable[Source | Refused], options: ReadOptions, workers: int) -> Generator[Parsed | Refused]:
-    """Everything the sources hold, in their order; what was refused before passes through.
-
-    Runs in this process with one worker or little to do, otherwise in processes of its own, where a reader that
-    crashes or hangs costs only its file. Raises ConfigError when the options cannot work for any file.
-    """
-    waiting = iter(sources)
-    first = list(islice(waiting, _FEW_SOURCES))
-    little = len(first) < _FEW_SOURCES and sum(item.size for item in first if isinstance(item, Source)) < _FEW_BYTES
-    everything = chain(first, waiting)
-    if workers > 1 and not little:
-        from veridical.corpus.pool import parse_in_processes
-
-        yield from parse_in_processes(everything, options, workers)
-        return
-    count = open_counter(options.tokenizer)
-    for item in everything:
-        if isinstance(item, Refused):
-            yield item
-        else:
-            yield from parse_source(item, options, count)
 
 
 def parse_source(source: Source, options: ReadOptions, count: CountTokens) -> Iterator[Parsed | Refused]:

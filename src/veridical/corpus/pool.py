@@ -13,9 +13,10 @@ import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import chain, islice
 from typing import IO, cast
 
 from veridical.corpus.parse import Parsed, parse_source
@@ -25,6 +26,30 @@ from veridical.errors import ConfigError
 
 _QUEUED = 4  # sources a worker has at hand, so that it need not wait for us between small files
 _START = "import sys; sys.path[:] = {path!r}; from veridical.corpus.worker import serve; serve()"
+# Below this, starting processes costs more than they save.
+_FEW_SOURCES = 8
+_FEW_BYTES = 4 * 1024 * 1024
+
+
+def parse_all(sources: Iterable[Source | Refused], options: ReadOptions, workers: int) -> Generator[Parsed | Refused]:
+    """Everything the sources hold, in their order; what was refused before passes through.
+
+    Runs in this process with one worker or little to do, otherwise in processes of its own, where a reader that
+    crashes or hangs costs only its file. Raises ConfigError when the options cannot work for any file.
+    """
+    waiting = iter(sources)
+    first = list(islice(waiting, _FEW_SOURCES))
+    little = len(first) < _FEW_SOURCES and sum(item.size for item in first if isinstance(item, Source)) < _FEW_BYTES
+    everything = chain(first, waiting)
+    if workers > 1 and not little:
+        yield from parse_in_processes(everything, options, workers)
+        return
+    count = open_counter(options.tokenizer)
+    for item in everything:
+        if isinstance(item, Refused):
+            yield item
+        else:
+            yield from parse_source(item, options, count)
 
 
 @dataclass(slots=True, eq=False)

@@ -65,7 +65,8 @@ def _script(file: Path) -> Generator:
 
 
 def _embedded(settings: Settings) -> Generator:
-    from veridical.models.llama import Llama, LlamaOptions
+    from veridical.models.llama import Llama
+    from veridical.models.llama_runtime import LlamaOptions
     from veridical.models.pull import resolve
 
     runtime = settings.llama

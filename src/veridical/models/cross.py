@@ -86,7 +86,9 @@ class CrossEncoder:
         for rows, values in zip(batches, map_batches(self._run, [[codes[r] for r in b] for b in batches]), strict=True):
             results[rows] = values
         if not np.isfinite(results).all():
-            raise ModelUnavailable(f"{self.weights / 'model.onnx'} answered with something that is no number", fix=_REINSTALL)
+            raise ModelUnavailable(
+                f"{self.weights / 'model.onnx'} answered with something that is no number", fix=_REINSTALL
+            )
         return results
 
     def verify_weights(self) -> Mapping[str, str]:
@@ -214,7 +216,9 @@ class LocalJudge:
         loop = asyncio.get_running_loop()
         found: list[Entailment] = []
         for start in range(0, len(pairs), _SLICE_PAIRS):
-            found += await loop.run_in_executor(self.encoder.worker, self.entail_now, pairs[start : start + _SLICE_PAIRS])
+            found += await loop.run_in_executor(
+                self.encoder.worker, self.entail_now, pairs[start : start + _SLICE_PAIRS]
+            )
         return found
 
     def entail_now(self, pairs: Sequence[tuple[str, str]]) -> list[Entailment]:
@@ -308,7 +312,9 @@ class Relevance:
         loop = asyncio.get_running_loop()
         found: list[float] = []
         for start in range(0, len(pairs), _SLICE_PAIRS):
-            found += await loop.run_in_executor(self.encoder.worker, self.score_now, pairs[start : start + _SLICE_PAIRS])
+            found += await loop.run_in_executor(
+                self.encoder.worker, self.score_now, pairs[start : start + _SLICE_PAIRS]
+            )
         return found
 
     def score_now(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
@@ -318,7 +324,9 @@ class Relevance:
     def _score(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         settings = self.encoder.manifest["relevance"]
         column = self.encoder.manifest["outputs"].index("relevance")
-        ids = dict(zip(texts := sorted({text for pair in pairs for text in pair}), self.encoder.tokenize(texts), strict=True))
+        ids = dict(
+            zip(texts := sorted({text for pair in pairs for text in pair}), self.encoder.tokenize(texts), strict=True)
+        )
         most = self.encoder.max_tokens
         codes: list[Code] = []
         rows: list[list[int]] = []
@@ -326,7 +334,9 @@ class Relevance:
             room = most - 3 - min(len(ids[question]), most // 2)
             starts = range(0, max(1, len(ids[passage])), room)
             rows.append([len(codes) + number for number in range(len(starts))])
-            codes += [self.encoder.pair(ids[question][: most // 2], ids[passage][start : start + room]) for start in starts]
+            codes += [
+                self.encoder.pair(ids[question][: most // 2], ids[passage][start : start + room]) for start in starts
+            ]
         logits = self.encoder.logits(codes)[:, column] if codes else []
         return [max(_logistic(float(logits[row]), settings) for row in found) for found in rows]
 

@@ -11,7 +11,7 @@ import threading
 from typing import Any
 
 from veridical.errors import ConfigError
-from veridical.models.llama import ContextTooSmall, Emit, LlamaOptions, thread_count, unloadable
+from veridical.models.llama_runtime import ContextTooSmall, Emit, LlamaOptions, thread_count, unloadable
 from veridical.types import Json
 
 _TOO_LONG = re.compile(r"\((\d+)\).*?(\d+)")

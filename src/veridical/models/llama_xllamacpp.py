@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from veridical.errors import ConfigError
-from veridical.models.llama import ContextTooSmall, Emit, LlamaOptions, thread_count, unloadable
+from veridical.models.llama_runtime import ContextTooSmall, Emit, LlamaOptions, thread_count, unloadable
 from veridical.types import Json
 
 _PROMPT_BATCH = 256  # tokens between two chances to stop while a prompt is read

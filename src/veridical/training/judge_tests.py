@@ -93,7 +93,8 @@ def swap_test(corpus: Corpus, most: int = 3000) -> tuple[list[tuple[str, str]], 
 def _transpose(sentence: str, rng: Random) -> str | None:
     """Two neighbouring digits exchanged: 1987 becomes 1978, the 12th the 21st's number."""
     places = [m.start() for m in re.finditer(r"(\d)(?=(\d))", sentence) if sentence[m.start()] != sentence[m.start() + 1]]
-    places = [at for at in places if sentence[at + 1] != "0" or (at and sentence[at - 1].isdigit())]
+    # A number of four digits keeps its first, so that a year stays one that might have been.
+    places = [at for at in places if not re.match(r"(?<!\d)\d{4}(?!\d)", sentence[at:]) and sentence[at + 1] != "0"]
     if not places:
         return None
     at = rng.choice(places)
@@ -102,7 +103,7 @@ def _transpose(sentence: str, rng: Random) -> str | None:
 
 def _mix(sentence: str, names: Sequence[str], rng: Random) -> str | None:
     """The second word of a two-word name replaced by that of another name."""
-    found = [name for name in edits.names_in(sentence) if len(name.split()) == 2 and " the " not in name]
+    found = [name for name in edits.names_in(sentence) if re.fullmatch(r"\w+ \w+", name)]
     if not found:
         return None
     name = rng.choice(found)
