@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import weakref
 from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -33,9 +34,9 @@ class Engine:
             flags["index"] = str(index)
         self.settings = settings or load(flags).settings
         self._engine = asynchronous.build(self.settings)
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="veridical", daemon=True)
-        self._thread.start()
+        self._loop = _Loop()
+        # Also when nobody closes it: at the latest when the interpreter ends.
+        self._close = weakref.finalize(self, _close, self._loop, self._engine)
 
     def add(
         self, *paths: str | Path, tags: Sequence[str] = (), on_progress: Callable[[Progress], None] | None = None
@@ -89,19 +90,8 @@ class Engine:
         return self._wait(self._engine.check())
 
     def close(self) -> None:
-        if self._thread.is_alive():
-            self._wait(self._stop_work())
-            self._wait(self._engine.close())
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join()
-            self._loop.close()
-
-    async def _stop_work(self) -> None:
-        """Waits for what Ctrl-C cancelled to end; a task that outlives its loop complains on stderr."""
-        tasks = asyncio.all_tasks() - {asyncio.current_task()}
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        """Stops what runs and closes the index. Calling it twice does nothing."""
+        self._close()
 
     def __enter__(self) -> Self:
         return self
@@ -112,9 +102,42 @@ class Engine:
         self.close()
 
     def _wait(self, work: Coroutine[Any, Any, Result]) -> Result:
+        return self._loop.wait(work)
+
+
+class _Loop:
+    """An event loop that runs in a thread of its own."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self.thread = threading.Thread(target=self._loop.run_forever, name="veridical", daemon=True)
+        self.thread.start()
+
+    def wait(self, work: Coroutine[Any, Any, Result]) -> Result:
         future = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
             return future.result()
         except BaseException:  # Ctrl-C must stop the work, not only the waiting
             future.cancel()
             raise
+
+    def stop(self) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self.thread.join()
+        self._loop.close()
+
+
+def _close(loop: _Loop, engine: asynchronous.Engine) -> None:
+    if threading.current_thread() is loop.thread or not loop.thread.is_alive():
+        return  # dropped by the loop's own last task: there is nothing left to wait for
+    loop.wait(_stop_work())
+    loop.wait(engine.close())
+    loop.stop()
+
+
+async def _stop_work() -> None:
+    """Waits for what Ctrl-C cancelled to end; a task that outlives its loop complains on stderr."""
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
