@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from veridical import engine as asynchronous
+from veridical.errors import ConfigError
 from veridical.settings import Settings, load
 from veridical.types import Answer, Document, Filter, Json, Passage
 
@@ -32,6 +33,10 @@ class Engine:
         flags: dict[str, Json] = {key.replace("__", "."): value for key, value in overrides.items()}
         if index is not None:
             flags["index"] = str(index)
+        if settings is not None and flags:
+            raise ConfigError(
+                f"both settings and {', '.join(flags)} were given", fix="put everything into Settings, or nothing"
+            )
         self.settings = settings or load(flags).settings
         self._engine = asynchronous.build(self.settings)
         self._loop = _Loop()
@@ -114,6 +119,9 @@ class _Loop:
         self.thread.start()
 
     def wait(self, work: Coroutine[Any, Any, Result]) -> Result:
+        if self._loop.is_closed():
+            work.close()
+            raise ConfigError("this engine is closed", fix="make a new Engine")
         future = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
             return future.result()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 from veridical.errors import BudgetExceeded
 from veridical.types import Usage
@@ -37,17 +38,24 @@ class Meter:
     def begin_call(self) -> None:
         """Raises BudgetExceeded when the next call would go over."""
         spent = self.usage
-        for what, used, allowed in (
-            ("calls", spent.calls + 1, self.budget.calls),
-            ("tokens", spent.prompt_tokens + spent.completion_tokens, self.budget.tokens),
-            ("seconds", spent.seconds, self.budget.seconds),
-        ):
-            if used > allowed:
-                raise BudgetExceeded(
-                    f"the budget of {allowed:g} {what} for this question is spent",
-                    fix=f"raise budget.{what} or choose a cheaper method",
-                )
+        if spent.calls >= self.budget.calls:
+            raise self.spent("calls")
+        self.check_tokens()
+        if spent.seconds > self.budget.seconds:
+            raise self.spent("seconds")
         self._calls += 1
+
+    def check_tokens(self, arriving: int = 0) -> None:
+        """Raises BudgetExceeded when the tokens so far, and those of a reply that still arrives, are too many."""
+        if self._prompt_tokens + self._completion_tokens + arriving > self.budget.tokens:
+            raise self.spent("tokens")
+
+    def spent(self, what: Literal["calls", "tokens", "seconds"]) -> BudgetExceeded:
+        allowed = getattr(self.budget, what)
+        return BudgetExceeded(
+            f"the budget of {allowed:g} {what} for this question is spent",
+            fix=f"raise budget.{what} or choose a cheaper method",
+        )
 
     def add_tokens(self, prompt: int, completion: int) -> None:
         self._prompt_tokens += prompt

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -48,6 +49,8 @@ class Engine:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self._index: Index | None = None
+        self._opening = asyncio.Lock()
+        self._changing = asyncio.Lock()
 
     # ── the collection ───────────────────────────────────────────────────────────────────────────
 
@@ -55,41 +58,49 @@ class Engine:
         self, *paths: str | Path, tags: Sequence[str] = (), on_progress: Callable[[Progress], None] | None = None
     ) -> Report:
         """Adds files, folders and URLs; what is unchanged is skipped, what changed is replaced."""
-        return await self._ingest(tags, on_progress, create=True).add(paths)
+        _check_names(paths)
+        async with self._ingesting(on_progress, tags, create=True) as ingest:
+            return await ingest.add(paths)
 
     async def add_beir(self, corpus: str | Path, on_progress: Callable[[Progress], None] | None = None) -> Report:
         """Adds a BEIR corpus (`_id`, `title`, `text` a line), keeping its ids."""
-        return await self._ingest((), on_progress, create=True).add_beir(Path(corpus))
+        async with self._ingesting(on_progress, create=True) as ingest:
+            return await ingest.add_beir(Path(corpus))
 
     async def sync(self, *paths: str | Path, on_progress: Callable[[Progress], None] | None = None) -> Report:
-        """As `add`, and removes what vanished; without paths, everything that was ever added."""
-        return await self._ingest((), on_progress).sync(paths)
+        """As `add`, and removes what vanished; without paths, below everything that was ever added."""
+        _check_names(paths)
+        async with self._ingesting(on_progress) as ingest:
+            return await ingest.sync(paths)
 
     async def remove(self, *names: str) -> int:
         """Forgets sources by path, folder or URL, or documents by id; returns how many documents went."""
-        return await self._ingest((), None).remove(names)
+        _check_names(names)
+        async with self._ingesting() as ingest:
+            return await ingest.remove(names)
 
     async def rebuild(self, on_progress: Callable[[Progress], None] | None = None) -> Report:
         """Cuts and embeds again what an older chunker or embedder made, and derives the search indexes anew."""
-        return await self._ingest((), on_progress).rebuild()
+        async with self._ingesting(on_progress) as ingest:
+            return await ingest.rebuild()
 
     async def document(self, document_id: str) -> Document | None:
-        return await asyncio.to_thread(self.index.document, document_id)
+        return await asyncio.to_thread((await self.index()).document, document_id)
 
     async def documents(self, where: Filter | None = None, limit: int = -1, offset: int = 0) -> Sequence[Listed]:
-        """What is indexed, in order of path or URL, without the texts; a negative limit means all."""
-        return await asyncio.to_thread(self.index.listed, where, limit, offset)
-
-    async def stale(self) -> Stale:
-        """What an older chunker or embedder made; `rebuild` makes it anew."""
-        return await asyncio.to_thread(self.index.stale)
+        """What the index holds, in order of path, without the texts; a negative limit means all."""
+        return await asyncio.to_thread((await self.index()).listed, where, limit, offset)
 
     async def stats(self) -> Stats:
-        return await asyncio.to_thread(self.index.stats)
+        return await asyncio.to_thread((await self.index()).stats)
+
+    async def stale(self) -> Stale:
+        """What another embedder or chunker made; `rebuild` brings it up to date."""
+        return await asyncio.to_thread((await self.index()).stale)
 
     async def check(self) -> Sequence[Problem]:
         """What is wrong with the index, each with its repair; empty when all is well."""
-        return await asyncio.to_thread(self.index.check)
+        return await asyncio.to_thread((await self.index()).check)
 
     # ── the work ─────────────────────────────────────────────────────────────────────────────────
 
@@ -101,7 +112,10 @@ class Engine:
         self, queries: Sequence[str], k: int | None = None, where: Filter | None = None
     ) -> Sequence[Sequence[Passage]]:
         cleaned = [_clean(query) for query in queries]
-        return await self.index.search(cleaned, k or self.settings.search.k, where)
+        k = self.settings.search.k if k is None else k
+        if k < 1:
+            raise InputRefused(f"{k} passages cannot be found", fix="ask for one or more")
+        return await (await self.index()).search(cleaned, k, where)
 
     async def ask(
         self,
@@ -151,47 +165,56 @@ class Engine:
 
         return MiniLm()
 
-    @property
-    def index(self) -> Index:
-        """Raises IndexMissing when nothing was ever added."""
-        return self._open(create=False)
+    async def index(self) -> Index:
+        """The open index. Raises IndexMissing when nothing was ever added."""
+        return await self._opened(create=False)
 
-    def _open(self, *, create: bool) -> Index:
+    async def _opened(self, *, create: bool) -> Index:
+        async with self._opening:
+            if self._index is None:
+                self._index = await asyncio.to_thread(self._open, create)
+            return self._index
+
+    def _open(self, create: bool) -> Index:
         from veridical.corpus.fingerprint import chunker_fingerprint
         from veridical.index import Index, SearchOptions
 
-        if self._index is None:
-            search = self.settings.search
-            self._index = Index.open(
-                Path(self.settings.index),
-                self.embedder,
-                chunker_fingerprint=chunker_fingerprint(self._read_options()),
-                options=SearchOptions(mode=search.mode, candidates=search.candidates),
-                create=create,
-            )
-        return self._index
+        search = self.settings.search
+        return Index.open(
+            Path(self.settings.index),
+            self.embedder,
+            chunker_fingerprint=chunker_fingerprint(self._read_options()),
+            options=SearchOptions(mode=search.mode, candidates=search.candidates),
+            create=create,
+        )
 
-    def _read_options(self, tags: Sequence[str] = ()) -> ReadOptions:
+    def _read_options(self) -> ReadOptions:
         from veridical.corpus.source import ReadOptions
 
         read = self.settings.read
         return ReadOptions(
             chunk_tokens=self.settings.chunk.tokens,
             max_file_bytes=read.max_file_mb << 20,
-            tags=tuple(tags),
             language=self.settings.language,
             tokenizer=self.embedder.tokenizer_path,
             html=read.html,
             timeout_s=read.timeout_s,
         )
 
-    def _ingest(
-        self, tags: Sequence[str], on_progress: Callable[[Progress], None] | None, *, create: bool = False
-    ) -> Ingest:
+    @asynccontextmanager
+    async def _ingesting(
+        self,
+        on_progress: Callable[[Progress], None] | None = None,
+        tags: Sequence[str] = (),
+        *,
+        create: bool = False,
+    ) -> AsyncIterator[Ingest]:
+        """One change at a time: those of this engine wait for each other, those of other processes for the lock."""
         from veridical.ingest import Ingest
 
-        index = self._open(create=create)
-        return Ingest(index, self.embedder, self._read_options(tags), self.settings.read.workers, on_progress)
+        async with self._changing:
+            index, workers = await self._opened(create=create), self.settings.read.workers
+            yield Ingest(index, self.embedder, self._read_options(), workers, tuple(tags), on_progress)
 
     @cached_property
     def _language_model(self) -> tuple[Generator | None, Writer | None]:
@@ -201,11 +224,13 @@ class Engine:
 
     async def close(self) -> None:
         generator, _ = self.__dict__.get("_language_model", (None, None))
-        if hasattr(generator, "aclose"):
-            await generator.aclose()
-        if self._index is not None:
-            await asyncio.to_thread(self._index.close)
-            self._index = None
+        try:
+            if hasattr(generator, "aclose"):
+                await generator.aclose()
+        finally:
+            if self._index is not None:
+                self._index.close()  # at once, not in a thread: at the interpreter's end there are none left
+                self._index = None
 
     async def __aenter__(self) -> Self:
         return self
@@ -223,11 +248,21 @@ class _Lazily:
         self._engine = engine
 
     async def search(self, queries: Sequence[str], k: int, where: Filter | None = None) -> Sequence[Sequence[Passage]]:
-        return await self._engine.index.search(queries, k, where)
+        return await (await self._engine.index()).search(queries, k, where)
+
+
+def _check_names(names: Sequence[str | Path]) -> None:
+    if any(not str(name).strip() for name in names):
+        raise InputRefused(
+            "an empty name was given, which would mean the folder you are in",
+            fix="check the variable or quote it came from; write . for the present folder",
+        )
 
 
 def _clean(question: str) -> str:
-    text = _CONTROL.sub(" ", question).strip()
+    # A question may come from a terminal of another encoding, with bytes that are no text.
+    readable = question.encode("utf-8", "replace").decode()
+    text = _CONTROL.sub(" ", readable).strip()
     if not text:
         raise InputRefused("the question is empty", fix="ask something, for example: veridical ask 'Who …?'")
     if len(text) > LONGEST_QUESTION:

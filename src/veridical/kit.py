@@ -6,22 +6,23 @@ A method holds no tracing, no budget and no error handling of its own: it is all
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from veridical import prompts
-from veridical.errors import ModelOutputInvalid, ModelUnavailable
+from veridical.errors import IndexMissing, ModelOutputInvalid, ModelUnavailable
 from veridical.text.claims import cite, find_claims
 from veridical.text.marks import keep_valid_marks
-from veridical.types import Answer, Claim, Draft, Filter, Passage, Prompt, Sampling, Status
+from veridical.types import Answer, Claim, Draft, Filter, Json, Passage, Prompt, Sampling, Status
 from veridical.verification import verify_claims
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from veridical.budget import Meter
-    from veridical.events import Trace
+    from veridical.events import Note, Trace
     from veridical.ports import Generator, Judge, Retriever, Writer
 
     Shape = TypeVar("Shape", bound=BaseModel)
@@ -47,10 +48,10 @@ class Kit:
 
     async def search(self, query: str, k: int | None = None) -> tuple[Passage, ...]:
         """The best passages for `query`, best first."""
-        k = k or self.k
-        with self.trace.span("search", query=query, k=k) as note:
+        k = self.k if k is None else k
+        async with self._step("search", query=query, k=k) as note:
             if self.retriever is None:
-                raise ModelUnavailable("nothing to search in", fix="add documents first: veridical add FOLDER")
+                raise IndexMissing("there is nothing to search in", fix="add documents first: veridical add FOLDER")
             (found,) = await self.retriever.search([query], k, self.where)
             note(passages=[passage.id for passage in found], titles=[passage.title for passage in found])
             return tuple(found)
@@ -77,7 +78,7 @@ class Kit:
 
     async def write(self, question: str, passages: Sequence[Passage]) -> Draft:
         """A cited draft from these passages, or one that says why there is none."""
-        with self.trace.span("write", passages=len(passages)) as note:
+        async with self._step("write", passages=len(passages)) as note:
             if not passages:
                 draft = Draft("", (), "nothing in the documents resembles the question")
             elif self.writer is not None:
@@ -91,8 +92,8 @@ class Kit:
 
     async def verify(self, draft: Draft) -> tuple[Claim, ...]:
         """The draft's sentences, each checked against the passages it cites."""
-        with self.trace.span("verify") as note:
-            claims = await verify_claims(self.judge, find_claims(draft, self.language), draft.passages)
+        async with self._step("verify") as note:
+            claims = await verify_claims(self.judge, find_claims(draft, self.language), draft.passages, self.language)
             note(verdicts=[claim.verdict.label.value for claim in claims])
             return claims
 
@@ -128,13 +129,30 @@ class Kit:
             )
         self.meter.begin_call()
         pieces: list[str] = []
-        with self.trace.span("ask", prompt=prompt.name, digest=prompt.digest) as note:
-            async with asyncio.timeout(max(self.meter.seconds_left, 0.0)):
-                async for chunk in self.generator.stream(prompt, sampling):
+        async with self._step("ask", prompt=prompt.name, digest=prompt.digest) as note:
+            stream = self.generator.stream(prompt, sampling)
+            try:
+                async for chunk in stream:
                     if chunk.text:
                         pieces.append(chunk.text)
                         self.trace.token(chunk.text)
+                        self.meter.check_tokens(len(pieces))
                     if chunk.usage:
                         self.meter.add_tokens(chunk.usage.prompt_tokens, chunk.usage.completion_tokens)
+            finally:  # who leaves early frees the model at once, not when the garbage is collected
+                if isinstance(stream, AsyncGenerator):
+                    await stream.aclose()
             note(characters=sum(map(len, pieces)))
         return "".join(pieces)
+
+    @asynccontextmanager
+    async def _step(self, name: str, **detail: Json) -> AsyncIterator[Note]:
+        """A span of the trace that ends, at the latest, with the seconds of the budget."""
+        with self.trace.span(name, **detail) as note:
+            try:
+                async with asyncio.timeout(max(self.meter.seconds_left, 0.0)) as deadline:
+                    yield note
+            except TimeoutError:
+                if deadline.expired():
+                    raise self.meter.spent("seconds") from None
+                raise

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -19,8 +20,10 @@ import pytest
 
 from veridical import Engine, Filter, Label, Status
 from veridical.engine import build
-from veridical.errors import ConfigError, IndexMissing, InputRefused, ModelUnavailable
+from veridical.errors import ConfigError, IndexBusy, IndexMissing, InputRefused, ModelUnavailable
+from veridical.index import Writer
 from veridical.ingest import Progress
+from veridical.serial import answer_to_json
 from veridical.settings import Settings
 
 pytestmark = pytest.mark.slow
@@ -127,6 +130,125 @@ def test_sync_keeps_the_documents_of_a_folder_that_is_gone_as_a_whole(engine: En
     assert report.removed == 0
     assert "veridical rm" in report.refused[0].fix
     assert engine.stats().documents == 2
+
+
+def test_sync_keeps_what_an_empty_mount_point_or_a_closed_folder_held(
+    engine: Engine, docs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inner = docs / "inner"
+    inner.mkdir()
+    (inner / "note.txt").write_text("The tide gauge is read at noon.\n", encoding="utf-8")
+    engine.add(docs)
+    scan = os.scandir
+
+    def closed(path: str) -> object:
+        if path == str(inner):
+            raise PermissionError(13, "Permission denied")
+        return scan(path)
+
+    with monkeypatch.context() as patched:  # the tests may run as root, whom no permission stops
+        patched.setattr(os, "scandir", closed)
+        report = engine.sync()
+    assert (report.removed, len(report.refused)) == (0, 1)
+    for file in docs.rglob("*.*"):
+        file.unlink()
+    inner.rmdir()
+    report = engine.sync()
+    assert report.removed == 0
+    assert "veridical rm" in report.refused[0].fix
+    assert engine.stats().documents == 3
+
+
+def test_sync_of_a_single_file_that_vanished_removes_it(engine: Engine, docs: Path) -> None:
+    engine.add(docs / "light.txt", docs / "bridge.md")
+    (docs / "light.txt").unlink()
+    assert engine.sync().removed == 1
+    assert engine.sync().unchanged == 1
+
+
+def test_sync_of_what_never_was_is_an_error(engine: Engine, docs: Path) -> None:
+    engine.add(docs)
+    with pytest.raises(InputRefused, match="does not exist"):
+        engine.sync(docs.with_name("typo"))
+
+
+def test_tags_stay_and_can_be_added_later(engine: Engine, docs: Path) -> None:
+    engine.add(docs, tags=["island"])
+    (docs / "light.txt").write_text("The lighthouse was demolished in 1999.\n", encoding="utf-8")
+    engine.sync()
+    engine.add(docs / "bridge.md", tags=["roads"])
+    for tag, names in [("island", {"bridge.md", "light.txt"}), ("roads", {"bridge.md"})]:
+        found = engine.search("bridge lighthouse", k=10, where=Filter(tags=(tag,)))
+        assert {Path(passage.uri).name for passage in found} == names
+
+
+def test_a_document_removed_by_id_comes_back_when_it_is_added_again(engine: Engine, docs: Path) -> None:
+    engine.add(docs)
+    light = next(p for p in engine.search("Ada Quill") if "Ada" in p.text)
+    engine.remove(light.document_id)
+    engine.add(docs)
+    assert any("Ada" in passage.text for passage in engine.search("Ada Quill"))
+
+
+def test_two_additions_at_once_take_turns(tmp_path: Path, docs: Path) -> None:
+    async def main() -> int:
+        async with build(Settings(index=str(tmp_path / "kb"))) as engine:
+            async with asyncio.TaskGroup() as group:
+                for name in ("bridge.md", "light.txt"):
+                    group.create_task(engine.add(docs / name))
+            return (await engine.stats()).documents
+
+    assert asyncio.run(main()) == 2
+
+
+def test_whoever_is_cancelled_while_writing_keeps_the_lock_until_it_is_written(
+    tmp_path: Path, docs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, may_end, written = threading.Event(), threading.Event(), []
+    put = Writer.put
+
+    def slow_put(self: Writer, *args: object) -> None:
+        begun.set()
+        assert may_end.wait(10)
+        put(self, *args)  # type: ignore[arg-type]
+        written.append(True)
+
+    monkeypatch.setattr(Writer, "put", slow_put)
+
+    async def main() -> None:
+        async with build(Settings(index=str(tmp_path / "kb"))) as engine:
+            adding = asyncio.create_task(engine.add(docs))
+            await asyncio.to_thread(begun.wait, 10)
+            adding.cancel()
+            await asyncio.sleep(0.1)
+            with pytest.raises(IndexBusy), (await engine.index()).writer(wait_s=0):
+                pass
+            may_end.set()
+            with pytest.raises(asyncio.CancelledError):
+                await adding
+            assert written
+            assert await engine.check() == []
+
+    asyncio.run(main())
+
+
+def test_a_question_of_another_encoding_is_still_a_question(engine: Engine, docs: Path) -> None:
+    engine.add(docs)
+    answer = engine.ask("Who was the first keeper of the lighthouse? \udce9")
+    assert answer_to_json(answer)
+
+
+def test_settings_and_keywords_do_not_mix(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="index"):
+        Engine(tmp_path, settings=Settings())
+
+
+def test_a_closed_engine_says_so(tmp_path: Path) -> None:
+    engine = Engine(tmp_path / "kb")
+    engine.close()
+    engine.close()
+    with pytest.raises(ConfigError, match="closed"):
+        engine.ask("Why?")
 
 
 def test_removing_by_folder_and_by_id(engine: Engine, docs: Path) -> None:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from unit.corpus_files import source_of
-from veridical.corpus import Parsed, ReadOptions, Refused, Source, fingerprint, parse, parse_all, url_source, walk
+from veridical.corpus import Parsed, ReadOptions, Refused, Source, fingerprint, parse, parse_all, team, url_source, walk
+from veridical.corpus.fingerprint import chunker_fingerprint, fingerprint_bytes, reader_fingerprint
 from veridical.corpus.read import plain
 from veridical.errors import ConfigError
 from veridical.types import Document
@@ -31,11 +34,20 @@ def test_few_files_are_parsed_here_with_their_passages(tmp_path: Path) -> None:
     (parsed,) = parse_all(walk([tmp_path]), OPTIONS, workers=2)
     assert isinstance(parsed, Parsed)
     assert parsed.source == source_of(file)
-    assert parsed.fingerprint == fingerprint(file)
+    assert parsed.fingerprint == fingerprint(file, OPTIONS)
     ((document, passages),) = parsed.documents
     assert [passage.text for passage in passages] == ["Stone number 0 was laid."]
     assert passages[0].id == f"{document.id}:0"
     assert (parsed.last, parsed.warnings) == (True, ())
+
+
+def test_a_fingerprint_says_what_was_read_and_how(tmp_path: Path) -> None:
+    one, two = plant(tmp_path, 2)
+    marks = [fingerprint(one, OPTIONS), fingerprint(two, OPTIONS), fingerprint(one, ReadOptions(html="trafilatura"))]
+    assert len(set(marks)) == 3
+    assert fingerprint_bytes(one.read_bytes(), OPTIONS) == marks[0]
+    assert [mark.startswith(reader_fingerprint(OPTIONS)) for mark in marks] == [True, True, False]
+    assert chunker_fingerprint(OPTIONS) == chunker_fingerprint(ReadOptions(html="trafilatura"))
 
 
 def test_one_broken_file_does_not_stop_the_rest(tmp_path: Path) -> None:
@@ -83,7 +95,7 @@ def test_a_file_changed_while_read_is_read_again_and_then_refused(
     monkeypatch.setattr(parse, "read", change)
     (parsed,) = parse_all([source_of(file)], OPTIONS, workers=1)
     assert isinstance(parsed, Parsed)
-    assert parsed.fingerprint == fingerprint(file)
+    assert parsed.fingerprint == fingerprint(file, OPTIONS)
     assert parsed.documents[0][0].text.startswith("Something longer")
     reads, changes = 0, 2
     (refused,) = parse_all([source_of(file)], OPTIONS, workers=1)
@@ -172,9 +184,17 @@ def test_a_long_markdown_keeps_its_heading_path_from_part_to_part(tmp_path: Path
 
 
 @pytest.mark.slow
-def test_a_text_of_twenty_megabytes_needs_little_memory(tmp_path: Path) -> None:
+def test_ten_thousand_tiny_files_give_ten_thousand_documents(tmp_path: Path) -> None:
+    files = plant(tmp_path, 10_000)
+    items = parse_all(walk([tmp_path]), OPTIONS, workers=2)
+    uris = [document.uri for item in items if isinstance(item, Parsed) for document, _ in item.documents]
+    assert uris == [file.as_posix() for file in files]
+
+
+@pytest.mark.slow
+def test_a_text_of_forty_megabytes_needs_little_memory(tmp_path: Path) -> None:
     paragraph = "The wall rose by one stone a day, as the masons had been told to build it. " * 5 + "\n\n"
-    (tmp_path / "big.txt").write_text(paragraph * 53_000)
+    (tmp_path / "big.txt").write_text(paragraph * 106_000)
     script = (
         "import resource, sys\nfrom pathlib import Path\nfrom veridical.corpus import *\n"
         "peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
@@ -186,7 +206,7 @@ def test_a_text_of_twenty_megabytes_needs_little_memory(tmp_path: Path) -> None:
     command = [sys.executable, "-c", script, tmp_path / "small.txt", tmp_path / "big.txt"]
     run = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     parts, grown = map(int, run.stdout.split())
-    assert parts > 19
+    assert parts > 38
     assert grown < 60_000 * (1024 if sys.platform == "darwin" else 1)  # kilobytes, but bytes on a Mac
 
 
@@ -218,11 +238,15 @@ def saboteur(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (bad / "docx/opc").mkdir(parents=True)
     (bad / "docx/opc/exceptions.py").write_text("OpcError = ValueError\n")
     (bad / "docx/__init__.py").write_text(
-        "import os, io, time\n"
+        "import os, io, stat, time\n"
+        "def _open(fd):\n"
+        "    try: return stat.S_ISFIFO(os.fstat(fd).st_mode)\n"
+        "    except OSError: return False\n"
         "class Document:\n"
         "    def __init__(self, file):\n"
         "        text = file.read()\n"
         "        if b'crash' in text: os.abort()\n"
+        "        if b'babble' in text: [os.write(fd, b'babble') for fd in range(3, 9) if _open(fd)]\n"
         "        time.sleep(60)\n"
     )
     monkeypatch.setattr(sys, "path", [str(bad), *sys.path])
@@ -250,7 +274,80 @@ def test_a_worker_that_dies_costs_one_file(saboteur: Path) -> None:
     refused = [item for item in items if isinstance(item, Refused)]
     assert [Path(item.uri).name for item in refused] == ["0003.docx", "0004.docx", "zz.docx"]
     assert {item.reason for item in refused} == {"its reader crashed (SIGABRT)"}
+    names = [Path(item.uri if isinstance(item, Refused) else item.documents[0][0].uri).name for item in items]
+    assert names == sorted(names)
     assert len(items) == 23
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_single_file_that_kills_its_reader_does_not_kill_us(saboteur: Path, workers: int) -> None:
+    (saboteur / "bad.docx").write_bytes(docx_with("crash"))
+    (refused,) = parse_all(walk([saboteur / "bad.docx"]), OPTIONS, workers)
+    assert isinstance(refused, Refused)
+    assert refused.reason == "its reader crashed (SIGABRT)"
+
+
+@pytest.mark.slow
+def test_the_time_limit_holds_for_a_single_file(saboteur: Path) -> None:
+    (saboteur / "bad.docx").write_bytes(docx_with("hang"))
+    (refused,) = parse_all(walk([saboteur / "bad.docx"]), ReadOptions(timeout_s=1), workers=1)
+    assert isinstance(refused, Refused)
+    assert refused.reason == "took longer than 1 s"
+
+
+@pytest.mark.slow
+def test_content_in_memory_is_read_apart_too(saboteur: Path) -> None:
+    content = docx_with("crash") + b"\0" * 200_000  # more than a pipe holds
+    pages = [Source(f"https://example.org/{n}.docx", content=content) for n in range(2)]
+    sources = [*walk([saboteur]), *pages, Source("https://example.org/end.txt", content=b"It fell.")]
+    for workers in (1, 2):
+        *_, one, two, end = parse_all(sources, OPTIONS, workers)
+        assert [type(item) for item in (one, two, end)] == [Refused, Refused, Parsed]
+
+
+@pytest.mark.slow
+def test_a_reader_that_babbles_costs_one_file(saboteur: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(team, "_LAST_WORDS_S", 0.2)
+    (saboteur / "0003.docx").write_bytes(docx_with("babble"))
+    items = list(parse_all(walk([saboteur]), OPTIONS, workers=2))
+    (refused,) = [item for item in items if isinstance(item, Refused)]
+    assert refused.reason == "its reader gave a garbled answer"
+    assert len(items) == 21
+
+
+@pytest.mark.slow
+def test_closing_does_not_wait_for_a_reader_that_hangs(saboteur: Path) -> None:
+    (saboteur / "bad.docx").write_bytes(docx_with("hang"))
+    running = parse_all(walk([saboteur / "bad.docx"]), OPTIONS, workers=1)
+    with ThreadPoolExecutor(1) as waiting:
+        step = waiting.submit(next, running, None)
+        time.sleep(1)
+        begun = time.monotonic()
+        running.close()
+        assert step.result(timeout=5) is None
+        assert time.monotonic() - begun < 5
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+
+
+@pytest.mark.slow
+def test_a_team_that_cannot_be_completed_leaves_no_process_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plant(tmp_path, 20)
+    start, started = subprocess.Popen, []
+
+    def refuse_the_second(*arguments: object, **named: object) -> object:
+        if started:
+            raise BlockingIOError("no more processes")
+        started.append(start(*arguments, **named))  # type: ignore[call-overload]
+        return started[0]
+
+    monkeypatch.setattr(subprocess, "Popen", refuse_the_second)
+    with pytest.raises(BlockingIOError):
+        list(parse_all(walk([tmp_path]), OPTIONS, workers=2))
+    assert started[0].returncode is not None
 
 
 @pytest.mark.slow
@@ -286,6 +383,6 @@ def test_leaving_early_leaves_no_process_behind(tmp_path: Path) -> None:
     plant(tmp_path, 40)
     running = parse_all(walk([tmp_path]), OPTIONS, workers=2)
     assert isinstance(next(running), Parsed)
-    running.close()  # type: ignore[attr-defined]
+    running.close()
     with pytest.raises(ChildProcessError):
         os.waitpid(-1, os.WNOHANG)

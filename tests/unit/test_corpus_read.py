@@ -8,11 +8,47 @@ from pathlib import Path
 
 import pytest
 
-from unit.corpus_files import eml_bytes, epub_bytes, pdf_bytes, read_all, read_one
+from unit.corpus_files import _assemble, eml_bytes, epub_bytes, pdf_bytes, read_all, read_one
 from veridical.corpus import ReadOptions, Source, chunk, document_id, read
 from veridical.corpus.tokens import count_words
 from veridical.errors import ConfigError
 from veridical.types import Document
+
+
+def typeset_pdf(*pages: str, matrix: bool = False) -> bytes:
+    """A PDF of 10-point lines. `# ` and `## ` set a line in 18 and 13 points, `* ` in bold, `\\t` begins a cell.
+
+    An empty line leaves space. `matrix` enlarges type of size 1 instead of naming its size, as many programs do.
+    """
+    kids = " ".join(f"{10 + 2 * n} 0 R" for n in range(len(pages)))
+    objects = {
+        1: b"<< /Type /Catalog /Pages 2 0 R >>",
+        2: f"<< /Type /Pages /Count {len(pages)} /Kids [{kids}] >>".encode(),
+        3: b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+        4: b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica-Bold >>",
+    }
+    for n, page in enumerate(pages):
+        drawn, y = "", 780.0
+        for line in page.split("\n"):
+            mark, _, words = line.partition(" ") if line.startswith(("# ", "## ", "* ")) else ("", "", line)
+            size = {"#": 18, "##": 13}.get(mark, 10)
+            y -= size * 1.3 if line else 8
+            for at, cell in enumerate(words.split("\t")):
+                font = f"/{'F2' if mark == '*' else 'F1'} {1 if matrix else size} Tf"
+                place = f"{size} 0 0 {size} {50 + 150 * at} {y} Tm" if matrix else f"1 0 0 1 {50 + 150 * at} {y} Tm"
+                drawn += f"BT {font} {place} ({cell}) Tj ET\n"
+        objects[10 + 2 * n] = (
+            f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 600 800] /Contents {11 + 2 * n} 0 R"
+            " /Resources << /Font << /F1 3 0 R /F2 4 0 R >> >> >>"
+        ).encode()
+        objects[11 + 2 * n] = f"<< /Length {len(drawn)} >>\nstream\n".encode() + drawn.encode() + b"\nendstream"
+    return _assemble(objects, "/Root 1 0 R")
+
+
+BODY = (
+    "Every vessel that is longer than forty metres takes a pilot, who boards\n"
+    "two miles south of the pier. The pilot boat carries a crew of two men."
+)
 
 
 def sections(document: Document) -> list[tuple[tuple[str, ...], str]]:
@@ -82,6 +118,52 @@ def test_pdf_outline_gives_headings(tmp_path: Path) -> None:
     file = tmp_path / "a.pdf"
     file.write_bytes(pdf_bytes(["Preface.\nHistory\nIt rose.", "It fell."], outline=[("History", 0), ("Ruin", 1)]))
     assert sections(read_one(file)) == [(("History",), "History"), (("Ruin",), "It fell.")]
+
+
+@pytest.mark.parametrize("matrix", [False, True])
+def test_pdf_larger_lines_are_headings_on_lines_of_their_own(tmp_path: Path, matrix: bool) -> None:
+    file = tmp_path / "a.pdf"
+    first = f"# The Harbour Manual\n{BODY}\n## 1 Pilotage\n{BODY}"
+    second = f"## 2 The cargo crane and\n## everything it lifts\n{BODY}\n# Annex\n{BODY}"
+    file.write_bytes(typeset_pdf(first, second, matrix=matrix))
+    document = read_one(file)
+    body = BODY.replace("\n", " ")
+    crane = "2 The cargo crane and everything it lifts"
+    assert document.text.split("\n\n") == [
+        "The Harbour Manual", body, "1 Pilotage", body, crane, body, "Annex", body
+    ]  # fmt: skip
+    assert sections(document) == [
+        (("The Harbour Manual",), "The Harbour Manual"),
+        (("The Harbour Manual", "1 Pilotage"), "1 Pilotage"),
+        (("The Harbour Manual", crane), crane),
+        (("Annex",), "Annex"),
+    ]
+    assert document.pages == (0, document.text.index(crane))
+
+
+def test_pdf_bold_lines_with_space_above_are_headings_and_table_rows_are_not(tmp_path: Path) -> None:
+    file = tmp_path / "a.pdf"
+    words = f"{BODY}\n\n* Fuel\n{BODY}\n* Note well\n{BODY}\n\n* Rule\tOld\tNew\nWind\t35 knots\t30 knots\n{BODY}"
+    file.write_bytes(typeset_pdf(words))
+    assert sections(read_one(file)) == [(("Fuel",), "Fuel")]
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        BODY,
+        f"# T\n{BODY}",  # a drop cap
+        f"## Introduction ........ 3\n{BODY}",  # a table of contents
+        f"## Of all these rules,\n{BODY}",
+        "# Come to the harbour\n## and eat our fish\nfrom noon",  # a poster
+        "\n".join([*(f"## {word} is large print for" for word in ("One", "Two", "Six", "Ten")), *[BODY] * 6]),
+        "\n".join(f"* {line}" for line in BODY.split("\n")),
+    ],
+)
+def test_pdf_without_clear_headings_has_none(tmp_path: Path, page: str) -> None:
+    file = tmp_path / "a.pdf"
+    file.write_bytes(typeset_pdf(page))
+    assert read_one(file).headings == ()
 
 
 # ── office ───────────────────────────────────────────────────────────────────────────────────────
@@ -295,6 +377,29 @@ def test_text_has_the_name_id_and_date_of_its_file(tmp_path: Path) -> None:
     assert document.date == datetime.fromtimestamp(file.stat().st_mtime, tz=UTC).date()
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "title"),
+    [
+        ("a.txt", "The Harbour Wall\n\nIt rose.", "The Harbour Wall"),
+        ("a.txt", "\n\n  The Harbour Wall\n================\nIt rose.", "The Harbour Wall"),
+        ("a.rst", "====\nWall\n====\n\nIt rose.", "Wall"),
+        ("harbour_wall-old.txt", "It rose.\n\nIt fell.", "harbour wall old"),
+        ("log-2024-07.txt", "Dear Ada,\n\nIt fell.", "log 2024-07"),
+        ("a.txt", "The Harbour Wall\nIt rose.", "a"),
+        ("a.txt", "The Harbour Wall", "a"),
+        ("a.txt", "Contents:\n\nIt rose.", "a"),
+        ("a.txt", "x" * 91 + "\n\nIt rose.", "a"),
+        ("a.txt", "-----\n\nIt rose.", "a"),
+        ("my-settings.ini", "[harbour wall]\n\nheight=3", "my-settings"),
+    ],
+)
+def test_text_is_titled_by_a_first_line_that_stands_apart(tmp_path: Path, name: str, text: str, title: str) -> None:
+    file = tmp_path / name
+    file.write_text(text)
+    document = read_one(file)
+    assert (document.title, document.text) == (title, text)
+
+
 def test_code_headings_name_class_and_method(tmp_path: Path) -> None:
     file = tmp_path / "wall.py"
     file.write_text(
@@ -335,3 +440,18 @@ def test_content_of_a_url_is_read_by_what_the_server_calls_it() -> None:
     )
     (document,) = read(source, ReadOptions())
     assert (document.uri, document.title, document.text) == ("https://example.org/wall?x=1", "Wall", "It rose.")
+
+
+@pytest.mark.parametrize(
+    ("media_type", "meta"),
+    [
+        ("text/html; charset=ISO-8859-5", ""),
+        ('text/html;charset="iso-8859-5"', ""),
+        ("text/html; charset=utf-8", "<meta charset=iso-8859-5>"),  # the page knows better than its server
+        ("text/html; charset=nonsense", "<meta charset=iso-8859-5>"),
+    ],
+)
+def test_html_is_decoded_as_the_page_or_else_the_server_says(media_type: str, meta: str) -> None:
+    content = f"{meta}<p>Мол</p>".encode("iso-8859-5")
+    (document,) = read(Source("https://example.org/", content=content, media_type=media_type), ReadOptions())
+    assert (document.text, document.media_type) == ("Мол", "text/html")

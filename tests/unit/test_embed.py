@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
 import shutil
+import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -116,3 +119,26 @@ def test_a_file_of_the_right_size_but_wrong_content(weights: Path, name: str) ->
     (weights / name).write_bytes(b"\xff" * (weights / name).stat().st_size)
     with pytest.raises(ModelUnavailable, match="cannot be loaded"):
         MiniLm(weights=weights).embed_now(["hello"])
+
+
+def test_batches_that_run_at_once_load_the_model_once(weights: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import onnxruntime
+
+    load, loads = onnxruntime.InferenceSession, []
+
+    def slow(*arguments: object, **named: object) -> object:
+        loads.append(1)
+        time.sleep(0.1)
+        return load(*arguments, **named)
+
+    monkeypatch.setattr(onnxruntime, "InferenceSession", slow)
+    # As on Python 3.12 and later, where a cached property takes no lock of its own.
+    monkeypatch.setattr(functools.cached_property, "__get__", unlocked)
+    MiniLm(threads=4, weights=weights).embed_now(["word " * length for length in (5, 300, 200, 100, 50)])
+    assert len(loads) == 1
+
+
+def unlocked(attribute: Any, instance: Any, owner: object = None) -> Any:
+    if attribute.attrname not in instance.__dict__:
+        instance.__dict__[attribute.attrname] = attribute.func(instance)
+    return instance.__dict__[attribute.attrname]

@@ -10,6 +10,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from unit.index_entries import entry, found, open_index
 from veridical.index import edits
 from veridical.index.neardup import Linker
 from veridical.index.records import Entry
@@ -70,15 +71,24 @@ def test_sql_agrees_with_a_plain_reading(
 ) -> None:
     connection = memory()
     edit = edits.Edit(connection, Linker(connection), 1, 0, "c")
-    edits.mark_partial(edit, ["s"])
+    edits.mark_partial(edit, [uri for uri, *_ in all_facts])
     for number, (uri, kind, day, tags) in enumerate(all_facts, start=1):
         document = Document(f"d{number}", uri, "", "", kind, date=day, tags=tags)
-        edits.put_entry(edit, Entry("s", document, (), None))
+        edits.put_entry(edit, Entry(uri, document, (), None))
     store = Store(connection, Path("memory"))
     for where in filters:
         expected = [number for number, facts in enumerate(all_facts, start=1) if lets_through(where, facts)]
         assert store.allowed(where).tolist() == expected
     store.close()
+
+
+def test_a_row_of_a_table_lies_where_its_table_lies(tmp_path: Path) -> None:
+    with open_index(tmp_path) as index, index.writer() as writer:
+        row = entry("row", "An eel is long.", uri="/kb/sea/fish.csv#row=1", source="/kb/sea/fish.csv")
+        writer.put([row, entry("note", "An eel is thin.", uri="/kb/sea/note.txt")])
+        for where in (Filter(types=("csv",)), Filter(path="fish.csv"), Filter(path="*.csv")):
+            assert found(index, "eel", where=where) == ["row#0"]
+        assert found(index, "eel", where=Filter(path="/kb/sea/fish.csv#row=1")) == ["row#0"]
 
 
 def memory() -> sqlite3.Connection:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from unit.index_entries import entry, found, hits, open_index
 from veridical.errors import IndexBusy, InputRefused
 from veridical.index import COMPLETE, PARTIAL, Index, SourceRow
 from veridical.index.records import content_hash
-from veridical.types import Heading, Span
+from veridical.types import Filter, Heading, Span
 
 
 def test_a_put_is_searchable_by_word_and_by_vector_at_once(tmp_path: Path) -> None:
@@ -72,14 +73,17 @@ def test_finishing_a_source_deletes_what_was_not_seen_again(tmp_path: Path) -> N
         assert kept.warnings == ("row 9 is empty",)
         assert kept.added_at
 
-        hashes = index.document_hashes("/kb/t.csv")
+        every = ["one", "two", "three", "four"]
+        hashes = index.document_hashes("/kb/t.csv", every)
         assert hashes == {row.document.id: content_hash(row.document) for row in rows}
+        assert set(index.document_hashes("/kb/t.csv", ["two", "four"])) == {"two"}
+        assert index.document_hashes("/kb/other.csv", every) == {}
         writer.begin_source("/kb/t.csv")
         writer.keep("/kb/t.csv", ["one"])
         writer.put([entry("two", "Record two, changed.", source="/kb/t.csv")])
-        assert set(index.document_hashes("/kb/t.csv")) == {"one", "two", "three"}
+        assert set(index.document_hashes("/kb/t.csv", every)) == {"one", "two", "three"}
         writer.finish_source(SourceRow("/kb/t.csv", "v2"))
-        assert set(index.document_hashes("/kb/t.csv")) == {"one", "two"}
+        assert set(index.document_hashes("/kb/t.csv", every)) == {"one", "two"}
         assert found(index, "record three", mode="lexical")[0] != "three#0"
 
 
@@ -92,6 +96,34 @@ def test_a_source_is_partial_until_it_is_finished(tmp_path: Path) -> None:
         assert row is not None
         assert (row.status, row.fingerprint) == (PARTIAL, "")
         assert index.stats().partial_sources == 1
+
+
+def test_a_source_that_lost_a_document_is_read_again(tmp_path: Path) -> None:
+    with open_index(tmp_path) as index, index.writer() as writer:
+        entries = [entry("a", "One.", source="s"), entry("b", "Two.", source="s"), entry("c", "Three.", source="t")]
+        writer.put(entries, [SourceRow("s", "v1"), SourceRow("t", "v1")])
+        writer.delete_documents(["a"])
+        assert [(row.status, row.fingerprint) for row in index.sources()] == [(PARTIAL, ""), (COMPLETE, "v1")]
+
+
+def test_tags_of_a_source_are_replaced_for_every_reader(tmp_path: Path) -> None:
+    with open_index(tmp_path) as index, Index.open(tmp_path) as reader, index.writer() as writer:
+        one, two = (entry(name, f"The eel {name}.", source="s", tags=("sea", name)) for name in ("one", "two"))
+        writer.put([one, two, entry("other", "Another eel.", tags=("lake",))])
+        assert index.tags("s") == ("sea", "one", "two")
+        assert index.tags("nowhere") == ()
+        writer.set_tags("s", ["river", "old", "river"])
+        assert index.tags("s") == ("river", "old")
+        assert sorted(found(reader, "eel", where=Filter(tags=("river",)), mode="lexical")) == ["one#0", "two#0"]
+        assert found(reader, "eel", where=Filter(tags=("sea",)), mode="lexical") == []
+        assert found(reader, "eel", where=Filter(tags=("lake",)), mode="lexical") == ["other#0"]
+        # A file that is read again with these tags has not changed.
+        tagged = replace(one.document, tags=("river", "old"))
+        assert index.document("one") == tagged
+        assert index.document_hashes("s", ["one"]) == {"one": content_hash(tagged)}
+        writer.set_tags("s", ())
+        assert index.tags("s") == ()
+        assert index.check() == []
 
 
 def test_deleting_a_source_takes_its_documents_along(tmp_path: Path) -> None:

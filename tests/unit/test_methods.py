@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import math
+from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import pytest
+from pydantic import BaseModel
 
 from unit.kits import BRIDGE, LIGHT, make_kit
 from veridical.budget import Budget
-from veridical.errors import BudgetExceeded, ConfigError, ModelUnavailable
+from veridical.errors import BudgetExceeded, ConfigError, ModelOutputInvalid, ModelUnavailable
 from veridical.events import Ended, Event, Token
 from veridical.methods.closed import Closed
 from veridical.methods.condense import Turn, condense
@@ -17,7 +20,7 @@ from veridical.methods.rag import Rag
 from veridical.methods.registry import describe_methods, find_method
 from veridical.models.fake import FakeJudge, FakeWriter
 from veridical.serial import answer_from_json, answer_to_json
-from veridical.types import Answer, Entailment, Label, Passage, Span, Status
+from veridical.types import Answer, Chunk, Entailment, Label, Passage, Prompt, Span, Status
 
 QUESTION = "When was the bridge opened?"
 
@@ -110,12 +113,50 @@ def test_a_judge_that_is_down_fails_closed() -> None:
     assert "judge down" in claim.verdict.reason
 
 
+@pytest.mark.parametrize(
+    "answer", [[], [None], [Entailment(1.0, 0.0, 0.0)] * 2, [(1.0, 0.0, 0.0)], [Entailment(0.9, 0.9, 0.9)]]
+)
+def test_a_judge_that_answers_nonsense_supports_nothing(answer: list[object]) -> None:
+    class Nonsense:
+        async def entail(self, pairs: object) -> list[object]:
+            return answer
+
+    (claim,) = ask({"answer_cited": "The bridge opened in 1913. [1]"}, judge=Nonsense()).claims
+    assert (claim.verdict.label, claim.verdict.score) == (Label.UNVERIFIED, None)
+
+
+def test_a_judge_that_crashes_supports_nothing() -> None:
+    class Crashing:
+        async def entail(self, pairs: object) -> list[Entailment]:
+            raise RuntimeError("out of memory")
+
+    (claim,) = ask({"answer_cited": "The bridge opened in 1913. [1]"}, judge=Crashing()).claims
+    assert claim.verdict.label is Label.UNVERIFIED
+    assert "out of memory" in claim.verdict.reason
+
+
+def test_when_the_sentence_cannot_be_found_the_whole_passage_is_the_evidence() -> None:
+    class OnlyOnce:
+        asked = 0
+
+        async def entail(self, pairs: list[tuple[str, str]]) -> list[Entailment]:
+            self.asked += 1
+            if self.asked > 1:
+                raise ModelUnavailable("judge down", fix="start it")
+            return [Entailment(1.0, 0.0, 0.0) for _ in pairs]
+
+    (claim,) = ask({"answer_cited": "The bridge opened in 1913. [1]"}, judge=OnlyOnce()).claims
+    assert claim.verdict.label is Label.SUPPORTED
+    assert claim.verdict.evidence is not None
+    assert claim.verdict.evidence.text == BRIDGE
+
+
 def test_a_contradicting_passage_is_quoted() -> None:
     judge = FakeJudge({"The bridge opened in 1920.": Entailment(0.0, 0.1, 0.9)})
     (claim,) = ask({"answer_cited": "The bridge opened in 1920 [1]."}, judge=judge).claims
     assert claim.verdict.label is Label.CONTRADICTED
     assert claim.verdict.evidence is not None
-    assert claim.verdict.evidence.text == BRIDGE
+    assert claim.verdict.evidence.text == "The bridge opened in 1913."
 
 
 def test_the_answer_goes_to_json_and_back() -> None:
@@ -136,6 +177,71 @@ def test_tokens_stream_and_every_step_is_a_span() -> None:
 def test_the_budget_is_enforced() -> None:
     with pytest.raises(BudgetExceeded, match="0 calls"):
         ask({"answer_cited": "x"}, budget=Budget(calls=0))
+
+
+def test_the_tokens_of_the_budget_are_enforced() -> None:
+    kit = make_kit({"answer_closed": "In 1913."}, budget=Budget(tokens=5))
+    asyncio.run(kit.ask("answer_closed", question=QUESTION))
+    with pytest.raises(BudgetExceeded, match="5 tokens"):
+        asyncio.run(kit.ask("answer_closed", question=QUESTION))
+
+
+def test_a_reply_that_outgrows_the_budget_is_cut_off() -> None:
+    with pytest.raises(BudgetExceeded, match="tokens"):
+        ask({"answer_cited": "and " * 400}, budget=Budget(tokens=100))
+
+
+def test_the_seconds_of_the_budget_stop_a_model_that_never_ends() -> None:
+    left = []
+
+    class Endless:
+        async def stream(self, prompt: object, sampling: object) -> AsyncIterator[Chunk]:
+            try:
+                while True:
+                    await asyncio.sleep(0.001)
+                    yield Chunk("and ")
+            finally:
+                left.append(True)
+
+    kit = replace(make_kit({}, budget=Budget(seconds=0.05)), generator=Endless())
+    with pytest.raises(BudgetExceeded, match="seconds"):
+        asyncio.run(Rag()(kit, QUESTION))
+    assert left == [True]
+
+
+def test_the_seconds_of_the_budget_stop_a_search_that_hangs() -> None:
+    class Hanging:
+        async def search(self, *_: object) -> list[list[Passage]]:
+            await asyncio.sleep(60)
+            return []
+
+    kit = replace(make_kit({}, budget=Budget(seconds=0.05)), retriever=Hanging())
+    with pytest.raises(BudgetExceeded, match="seconds"):
+        asyncio.run(Rag()(kit, QUESTION))
+
+
+def test_json_is_asked_for_again_until_it_fits() -> None:
+    class Fact(BaseModel):
+        year: int
+
+    replies = iter(["about 1913", '{"year": "later"}', '```json\n{"year": 1913}\n```'])
+
+    class Careless:
+        async def stream(self, prompt: Prompt, sampling: object) -> AsyncIterator[Chunk]:
+            assert prompt.schema is not None
+            yield Chunk(next(replies))
+
+    kit = replace(make_kit({}), generator=Careless())
+    assert asyncio.run(kit.ask_json("answer_closed", Fact, question=QUESTION)) == Fact(year=1913)
+    assert kit.meter.usage.calls == 3
+
+
+def test_json_that_never_fits_is_an_error() -> None:
+    class Fact(BaseModel):
+        year: int
+
+    with pytest.raises(ModelOutputInvalid):
+        asyncio.run(make_kit({"answer_closed": "no"}).ask_json("answer_closed", Fact, question=QUESTION))
 
 
 def test_closed_answers_from_memory_and_cites_nothing() -> None:

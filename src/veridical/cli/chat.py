@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from veridical.cli import exits
 from veridical.cli.options import Where, Writing
 from veridical.cli.running import Run
-from veridical.errors import BudgetExceeded, InputRefused, ModelOutputInvalid
+from veridical.errors import BudgetExceeded, InputRefused, ModelOutputInvalid, ModelUnavailable
 
 if TYPE_CHECKING:
     from veridical.blocking import Engine
@@ -85,8 +85,8 @@ class _Talk:
         try:
             with question_steps(self._view) as steps:
                 answer = self._engine.ask(question, where=self._where, history=tuple(self._turns), sinks=(steps,))
-        except (InputRefused, BudgetExceeded, ModelOutputInvalid) as error:  # this question's fault, not the talk's
-            self._view.failure(error)
+        except (InputRefused, BudgetExceeded, ModelOutputInvalid, ModelUnavailable) as error:
+            self._view.failure(error)  # this question's fault, or a server's that may be back for the next
             return
         if self._view.as_json:
             from veridical.serial import answer_to_json

@@ -6,6 +6,7 @@ command line); it returns its exit code.
 
 from __future__ import annotations
 
+import errno
 import inspect
 import os
 import sys
@@ -20,7 +21,7 @@ import typer
 
 from veridical.cli import exits
 from veridical.cli.view import View
-from veridical.errors import ConfigError, VeridicalError
+from veridical.errors import ConfigError, StorageFull, VeridicalError
 from veridical.types import Json
 
 if TYPE_CHECKING:
@@ -151,7 +152,7 @@ def _spread(kind: type[Any]) -> list[inspect.Parameter]:
     ]
 
 
-def _guarded(run: Run, work: Callable[[Run], int]) -> int:
+def _guarded(run: Run, work: Callable[[Run], int]) -> int:  # noqa: PLR0911 - one return a way to end
     """The exit code of `work`; every way to fail ends here, with a message and a code."""
     try:
         code = work(run)
@@ -167,6 +168,11 @@ def _guarded(run: Run, work: Callable[[Run], int]) -> int:
         # Python flushes stdout once more at exit; without a reader that would be an error again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return exits.BROKEN_PIPE
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            where = error.filename or "standard output"
+            return run.view.failure(StorageFull(f"the disk took no more: {where}", fix="free some space"))
+        return _unexpected(run, error)
     except Exception as error:  # noqa: BLE001 - the last line of defence: a person sees a sentence, not a traceback
         return _unexpected(run, error)
     return code

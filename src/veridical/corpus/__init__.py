@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from veridical.corpus.chunk import chunk
-from veridical.corpus.fingerprint import CHUNKER_VERSION, chunker_fingerprint, fingerprint
+from veridical.corpus.fingerprint import CHUNKER_VERSION, chunker_fingerprint, fingerprint, reader_fingerprint
 from veridical.corpus.parse import Parsed
-from veridical.corpus.pool import parse_all
+from veridical.corpus.pool import Parsing, parse_all
 from veridical.corpus.read import read
 from veridical.corpus.read.records import beir
 from veridical.corpus.source import ReadOptions, Refused, Source, document_id
@@ -15,6 +15,7 @@ from veridical.corpus.web import url_source
 __all__ = [
     "CHUNKER_VERSION",
     "Parsed",
+    "Parsing",
     "ReadOptions",
     "Refused",
     "Source",
@@ -25,6 +26,7 @@ __all__ = [
     "fingerprint",
     "parse_all",
     "read",
+    "reader_fingerprint",
     "url_source",
     "walk",
 ]

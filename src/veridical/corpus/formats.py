@@ -3,11 +3,10 @@
 # ruff: noqa: SIM905 (long word lists read best as words)
 from __future__ import annotations
 
-from pathlib import PurePosixPath
 from typing import NamedTuple
-from urllib.parse import urlsplit
 
 from veridical.errors import InputRefused
+from veridical.text.paths import suffix_of
 
 
 class Format(NamedTuple):
@@ -88,12 +87,6 @@ _NEVER_TEXT = frozenset(
     " onnx otf parquet pickle pkl png psd pyc pyd rar so sqlite sqlite3 tar tgz tif tiff ttf wasm wav webm webp whl"
     " woff woff2 xz zip zst gguf safetensors pt pth db svg".split()
 )
-
-
-def suffix_of(uri: str) -> str:
-    """The suffix in lower case without its dot; a URL's query does not count."""
-    path = urlsplit(uri).path if "://" in uri else uri
-    return PurePosixPath(path).suffix.lower().lstrip(".")
 
 
 def known_format(uri: str, media_type: str = "") -> Format | None:

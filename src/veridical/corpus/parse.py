@@ -87,7 +87,7 @@ def _parse(source: Source, options: ReadOptions, count: CountTokens) -> Iterator
         from veridical.corpus.web import fetch
 
         source = fetch(source.uri)
-    source, mark = _look(source)
+    source, mark = _look(source, options)
     warnings = _Warnings()
     # The content has served its purpose once it is parsed, and would only be copied between processes.
     named = replace(source, content=None)
@@ -104,14 +104,14 @@ def _parse(source: Source, options: ReadOptions, count: CountTokens) -> Iterator
     yield Parsed(named, mark, tuple(batch), warnings=warnings.all())
 
 
-def _look(source: Source) -> tuple[Source, str]:
+def _look(source: Source, options: ReadOptions) -> tuple[Source, str]:
     """The source as it is now, and its fingerprint. Raises InputRefused."""
     if source.content is not None:
-        return source, fingerprint_bytes(source.content)
+        return source, fingerprint_bytes(source.content, options)
     assert source.path is not None
     try:
         size, modified = _state(source)
-        return replace(source, size=size, modified=modified), fingerprint(source.path)
+        return replace(source, size=size, modified=modified), fingerprint(source.path, options)
     except PermissionError as error:
         raise InputRefused("may not be read by this user", fix="Change its permissions (chmod +r).") from error
     except FileNotFoundError as error:

@@ -1,187 +1,147 @@
-"""Worker processes that parse: results in order of the sources, crashes and hangs kept to their file.
-
-The processes are started by hand, not by `multiprocessing`, which would run the user's own script again in every
-child: `engine.add("docs/")` must work in a script without a main guard, and beside threads, where forking does not.
-"""
+"""Parsing many sources: results in their order, a crash or a hang kept to its file."""
 
 from __future__ import annotations
 
-import os
-import pickle
-import signal
-import subprocess
-import sys
 import threading
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator
-from contextlib import suppress
-from dataclasses import dataclass, field
 from itertools import chain, islice
-from typing import IO, cast
+from typing import Any, TypeAlias
 
+from veridical.corpus.formats import known_format
 from veridical.corpus.parse import Parsed, parse_source
 from veridical.corpus.source import ReadOptions, Refused, Source
+from veridical.corpus.team import Team, Worker, WorkerGone, is_last
 from veridical.corpus.tokens import open_counter
-from veridical.errors import ConfigError
+from veridical.errors import InputRefused
 
 _QUEUED = 4  # sources a worker has at hand, so that it need not wait for us between small files
-_START = "import sys; sys.path[:] = {path!r}; from veridical.corpus.worker import serve; serve()"
-# Below this, starting processes costs more than they save.
+# Below this, starting a process a core costs more than it saves.
 _FEW_SOURCES = 8
 _FEW_BYTES = 4 * 1024 * 1024
+# Readers in plain Python that go over their text once: they neither crash nor hang, and need no process of their own.
+_HARMLESS = frozenset({"plain", "markdown", "code", "records"})
+
+UnderWay: TypeAlias = "deque[tuple[Worker | None, Source | Refused]]"
 
 
-def parse_all(sources: Iterable[Source | Refused], options: ReadOptions, workers: int) -> Generator[Parsed | Refused]:
+def parse_all(sources: Iterable[Source | Refused], options: ReadOptions, workers: int) -> Parsing:
     """Everything the sources hold, in their order; what was refused before passes through.
 
-    Runs in this process with one worker or little to do, otherwise in processes of its own, where a reader that
-    crashes or hangs costs only its file. Raises ConfigError when the options cannot work for any file.
+    With one worker or little to do, plain text is parsed in this process. All else is parsed in processes of its
+    own, where a reader that crashes or hangs costs only its file. Raises ConfigError when the options cannot work
+    for any file.
     """
     waiting = iter(sources)
     first = list(islice(waiting, _FEW_SOURCES))
     little = len(first) < _FEW_SOURCES and sum(item.size for item in first if isinstance(item, Source)) < _FEW_BYTES
-    everything = chain(first, waiting)
-    if workers > 1 and not little:
-        yield from parse_in_processes(everything, options, workers)
-        return
-    count = open_counter(options.tokenizer)
-    for item in everything:
-        if isinstance(item, Refused):
-            yield item
-        else:
-            yield from parse_source(item, options, count)
+    alone = little or workers < 2
+    team = Team(options, 1 if alone else workers)
+    return Parsing(team, _parse(chain(first, waiting), team, harmless_here=alone))
 
 
-@dataclass(slots=True, eq=False)
-class _Worker:
-    """A process that takes sources on its stdin and answers on its stdout, pickled."""
+class Parsing(Generator["Parsed | Refused", None, None]):
+    """A generator that may be stopped while another thread waits for its next value."""
 
-    options: ReadOptions
-    queued: int = 0
-    timed_out: bool = False
-    process: subprocess.Popen[bytes] = field(init=False)
+    def __init__(self, team: Team, answers: Generator[Parsed | Refused]) -> None:
+        self._team = team
+        self._answers = answers
+        self._stepping = threading.Lock()
 
-    def __post_init__(self) -> None:
-        self.process = subprocess.Popen(  # noqa: S603 (our own interpreter, our own code)
-            [sys.executable, "-c", _START.format(path=sys.path)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,  # what C libraries mutter about a file; its report comes as a value
-            env={**os.environ, "TOKENIZERS_PARALLELISM": "false", "OMP_NUM_THREADS": "1"},
-        )
-        self._send(self.options)
+    def send(self, value: None) -> Parsed | Refused:
+        with self._stepping:
+            return self._answers.send(value)
 
-    def give(self, source: Source) -> None:
-        self.queued += 1
-        self._send(source)
+    def throw(self, *error: Any) -> Parsed | Refused:
+        with self._stepping:
+            return self._answers.throw(*error)
 
-    def take(self) -> Parsed | Refused:
-        """The next answer. Raises EOFError when the process is gone, ConfigError when the options are wrong."""
-        watch = threading.Timer(self.options.timeout_s, self._give_up)
-        watch.start()
-        try:
-            answer = pickle.load(cast("IO[bytes]", self.process.stdout))  # noqa: S301 (from our own child)
-        except (pickle.UnpicklingError, OSError) as error:  # cut off in the middle of an answer
-            raise EOFError from error
-        finally:
-            watch.cancel()
-        if isinstance(answer, ConfigError):
-            raise answer
-        self.queued -= _is_last(answer)
-        return cast("Parsed | Refused", answer)
-
-    def epitaph(self) -> str:
-        """Why the process is gone, in words."""
-        code = self.process.wait()
-        if self.timed_out:
-            return f"took longer than {self.options.timeout_s:g} s"
-        if code == -signal.SIGKILL:
-            return "its reader was killed (out of memory?)"
-        return f"its reader crashed ({signal.Signals(-code).name if code < 0 else f'exit code {code}'})"
+    def stop(self) -> None:
+        """Kills the worker processes and returns at once; a value that is waited for no longer comes."""
+        self._team.stop()
 
     def close(self) -> None:
-        self.process.kill()
-        for pipe in (self.process.stdin, self.process.stdout):
-            if pipe:
-                with suppress(BrokenPipeError):  # bytes still buffered for a process that is gone
-                    pipe.close()
-        self.process.wait()
-
-    def _send(self, item: object) -> None:
-        stdin = cast("IO[bytes]", self.process.stdin)
-        with suppress(BrokenPipeError):  # a dead worker is noticed, and explained, when its answer is taken
-            pickle.dump(item, stdin)
-            stdin.flush()
-
-    def _give_up(self) -> None:
-        self.timed_out = True
-        self.process.kill()
+        """Stops, and returns when nothing is left running. For any thread."""
+        self.stop()
+        with self._stepping:
+            self._answers.close()
 
 
-def parse_in_processes(
-    items: Iterable[Source | Refused], options: ReadOptions, workers: int
-) -> Iterator[Parsed | Refused]:
-    """As `parse_all`. At most four sources a worker are under way, and a worker waits until its answer is taken."""
-    waiting = iter(items)
-    team = [_Worker(options) for _ in range(workers)]
-    under_way: deque[tuple[_Worker | None, Source | Refused]] = deque()
+def _parse(items: Iterator[Source | Refused], team: Team, *, harmless_here: bool) -> Generator[Parsed | Refused]:
+    """At most four sources a worker are under way, and a worker waits until its answer is taken."""
+    under_way: UnderWay = deque()
+    count = None
     try:
-        while True:
-            _hand_out(waiting, team, under_way)
+        while not team.stopped:
+            _hand_out(items, team, under_way, harmless_here=harmless_here)
             if not under_way:
                 return
             worker, item = under_way.popleft()
             if isinstance(item, Refused):
                 yield item
-            elif worker is None:
-                yield from parse_source(item, options, open_counter(options.tokenizer))
+            elif worker is None and _is_harmless(item):
+                count = count or open_counter(team.options.tokenizer)
+                yield from parse_source(item, team.options, count)
             else:
                 yield from _answers(worker, item, team, under_way)
+    except WorkerGone:  # stopped
+        return
     finally:
-        for worker in team:
-            worker.close()
+        team.close()
 
 
-def _hand_out(
-    waiting: Iterator[Source | Refused], team: list[_Worker], under_way: deque[tuple[_Worker | None, Source | Refused]]
-) -> None:
-    while len(under_way) < len(team) * _QUEUED:
-        item = next(waiting, None)
+def _hand_out(items: Iterator[Source | Refused], team: Team, under_way: UnderWay, *, harmless_here: bool) -> None:
+    while len(under_way) < team.most * _QUEUED:
+        item = next(items, None)
         if item is None:
             return
         worker = None
-        # Content that is here already is parsed here: sending it to a worker that is itself sending would lock both.
-        if isinstance(item, Source) and item.content is None:
-            worker = min(team, key=lambda each: each.queued)
-            worker.give(item)
+        # Content waits for its turn, and a worker of its own: sending it to one that is itself sending locks both.
+        if isinstance(item, Source) and item.content is None and not (harmless_here and _is_harmless(item)):
+            worker = team.give(item)
         under_way.append((worker, item))
 
 
-def _answers(
-    worker: _Worker, source: Source, team: list[_Worker], under_way: deque[tuple[_Worker | None, Source | Refused]]
-) -> Iterator[Parsed | Refused]:
+def _is_harmless(source: Source) -> bool:
+    """Whether plain Python alone reads it. What a URL, or a file whose name says nothing, holds is not known yet."""
+    if source.path is None and source.content is None:
+        return False
+    try:
+        fmt = known_format(source.uri, source.media_type)
+    except InputRefused:
+        return True  # it is refused by its name
+    return fmt is not None and fmt.reader in _HARMLESS
+
+
+def _answers(worker: Worker | None, source: Source, team: Team, under_way: UnderWay) -> Iterator[Parsed | Refused]:
+    """What a worker says of a source; without a worker, one that does nothing else is started for it."""
+    its_own = worker is None
+    if worker is None:
+        worker = team.start()
+        worker.give(source)
     while True:
         try:
             answer = worker.take()
-        except EOFError:
+        except WorkerGone:
+            if team.stopped:
+                raise
             yield Refused(source.uri, worker.epitaph(), "Leave the file out, or save it in another format.")
             _replace(worker, team, under_way)
             return
         yield answer
-        if _is_last(answer):
-            return
+        if is_last(answer):
+            break
+    if its_own:
+        team.dismiss(worker)
 
 
-def _is_last(answer: Parsed | Refused) -> bool:
-    return isinstance(answer, Refused) or answer.last
-
-
-def _replace(gone: _Worker, team: list[_Worker], under_way: deque[tuple[_Worker | None, Source | Refused]]) -> None:
-    """A new worker in place of one that is gone, given what the other had not come to."""
-    gone.close()
-    fresh = _Worker(gone.options)
-    team[team.index(gone)] = fresh
-    for at, (worker, item) in enumerate(under_way):
-        if worker is gone and isinstance(item, Source):
-            under_way[at] = (fresh, item)
+def _replace(gone: Worker, team: Team, under_way: UnderWay) -> None:
+    """A new worker in place of one that is gone takes what the other had not come to, in the same order."""
+    team.dismiss(gone)
+    left = [at for at, (worker, _) in enumerate(under_way) if worker is gone]
+    fresh = team.start() if left else None
+    for at in left:
+        item = under_way[at][1]
+        if fresh and isinstance(item, Source):
             fresh.give(item)
+            under_way[at] = (fresh, item)

@@ -46,6 +46,7 @@ class ReadOptions:
     language: str = "en"  # of the sentence splitter
     tokenizer: Path | None = None  # the embedder's tokenizer.json; None counts words
     html: str = "lxml"  # or "trafilatura", from the `web` extra
+    ocr: bool = False  # read the pages of a PDF that are pictures; needs the `ocr` extra
     timeout_s: float = 120.0  # a file, in a worker process, without a sign of life
 
     def __post_init__(self) -> None:

@@ -2,31 +2,74 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
 
 import numpy as np
 
-from veridical.index.dense import Scan
+from veridical.errors import ConfigError, IndexBusy, StorageFull
+from veridical.index.dense import DenseIndex
 from veridical.index.lexical import Lexical
+from veridical.index.lock import WriteLock, holder_of
 from veridical.index.records import Problem
+from veridical.index.schema import connect
 from veridical.index.store import Store
 from veridical.types import Span
 
 _REBUILD = "run `veridical rebuild`"
 _ADD_AGAIN = "move the index folder away and add the documents again with `veridical add`"
+_ATTEMPTS = 5
+_PATIENCE_S = 0.2
 _UNIT = 1e-2  # how far the length of a stored float16 vector may be from one
 
 
-def check(store: Store, lexical: Lexical, dense: Scan | None, embedder: int) -> list[Problem]:
-    """In order of gravity."""
-    return [
-        *_check_database(store),
-        *_check_spans(store),
-        *_check_clusters(store),
-        *_check_vectors(store, embedder),
-        *_check_lexical(store, lexical),
-        *_check_dense(store, dense, embedder),
-    ]
+def check(folder: Path, lexical: Lexical, dense: DenseIndex | None, embedder: int | None) -> list[Problem]:
+    """In order of gravity. Nothing is written meanwhile, unless another process writes already.
+
+    `embedder` is the number of the present one, 0 when it has made no vector yet, None when there is none.
+    """
+    lock = WriteLock(folder, wait_s=0)
+    try:
+        lock.acquire()
+    except IndexBusy:
+        return _check_beside_a_writer(folder, lexical, dense, embedder)
+    except (ConfigError, StorageFull):  # nobody can write here
+        return [problem for part in _check(folder, lexical, dense, embedder) for problem in part]
+    try:
+        return [problem for part in _check(folder, lexical, dense, embedder) for problem in part]
+    finally:
+        lock.release()
+
+
+def _check_beside_a_writer(
+    folder: Path, lexical: Lexical, dense: DenseIndex | None, embedder: int | None
+) -> list[Problem]:
+    """Tries until it meets store and search indexes at the same change: what differs before that proves nothing."""
+    own: list[Problem] = []
+    for _ in range(_ATTEMPTS):
+        own, derived = _check(folder, lexical, dense, embedder)
+        if not derived:
+            return own
+        time.sleep(_PATIENCE_S)
+    busy = f"a writer is active (process {holder_of(folder)}): the search indexes could not be compared with the store"
+    return [*own, Problem(busy, "check again when it has finished")]
+
+
+def _check(
+    folder: Path, lexical: Lexical, dense: DenseIndex | None, embedder: int | None
+) -> tuple[list[Problem], list[Problem]]:
+    """What is wrong within one snapshot of the store, and where the search indexes differ from it."""
+    with closing(Store(connect(folder), folder)) as store:
+        store.rows("BEGIN")
+        own = [
+            *_check_database(store),
+            *_check_spans(store),
+            *_check_clusters(store),
+            *_check_vectors(store, embedder),
+        ]
+        return own, [*_check_lexical(store, lexical), *_check_dense(store, dense, embedder)]
 
 
 def _check_database(store: Store) -> Iterator[Problem]:
@@ -68,8 +111,8 @@ def _check_clusters(store: Store) -> Iterator[Problem]:
         yield Problem(f"the near-duplicate links of {lost + without + stray} passages are wrong", _REBUILD)
 
 
-def _check_vectors(store: Store, embedder: int) -> Iterator[Problem]:
-    missing = store.stale(embedder, None).passages_to_embed if embedder else 0
+def _check_vectors(store: Store, embedder: int | None) -> Iterator[Problem]:
+    missing = 0 if embedder is None else store.stale(embedder, None).passages_to_embed
     if missing:
         yield Problem(
             f"{missing} passages have no vector of the present embedder", "run `veridical rebuild`, which embeds them"
@@ -96,8 +139,8 @@ def _check_lexical(store: Store, lexical: Lexical) -> Iterator[Problem]:
         yield Problem("the lexical index does not follow the store", _REBUILD)
 
 
-def _check_dense(store: Store, dense: Scan | None, embedder: int) -> Iterator[Problem]:
-    if dense is None:
+def _check_dense(store: Store, dense: DenseIndex | None, embedder: int | None) -> Iterator[Problem]:
+    if dense is None or not embedder:
         return
     applied = dense.refresh()
     if applied < 0:

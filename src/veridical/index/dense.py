@@ -33,6 +33,10 @@ Exact = Callable[[Sequence[int]], Vectors]
 Changes = Iterable[tuple[NDArray[np.int64], NDArray[np.int64], Vectors]]  # rows, document keys, vectors
 
 
+class Damaged(Exception):
+    """The files of a vector index contradict each other: it must be built anew."""
+
+
 class DenseIndex(Protocol):
     """What a vector index must do: the scan below does it to some 300,000 passages, a graph could above."""
 
@@ -42,6 +46,10 @@ class DenseIndex(Protocol):
 
     def search(self, query: Vectors, k: int, exact: Exact, allowed: NDArray[np.int64] | None = None) -> Hits:
         """At most k passages nearest to one vector, best first, only in documents whose key is allowed."""
+        ...
+
+    def rows(self) -> NDArray[np.int64]:
+        """The passage rows it holds, in no order; for checking."""
         ...
 
 
@@ -59,17 +67,16 @@ class Scan:
             if not state or state.get("dimensions") != self._dimensions:
                 return -1
             try:
-                self._view = _View(self._folder, state)
-            except (OSError, ValueError):
+                self._view = _view(self._folder, state)
+                return state["seq"]
+            except (Damaged, KeyError):
                 continue
-            return state["seq"]
         return -1
 
     def __len__(self) -> int:
         return 0 if self._view is None else int(self._view.live.sum())
 
     def rows(self) -> NDArray[np.int64]:
-        """The passage rows it holds, in no order; for checking."""
         return np.empty(0, np.int64) if self._view is None else self._view.rows[self._view.live]
 
     def search(self, query: Vectors, k: int, exact: Exact, allowed: NDArray[np.int64] | None = None) -> Hits:
@@ -127,6 +134,14 @@ class _View:
         return scores
 
 
+def _view(folder: Path, state: dict[str, int]) -> _View:
+    """Raises Damaged when a file is missing, short or names what is not there."""
+    try:
+        return _View(folder, state)
+    except (OSError, ValueError, OverflowError, LookupError) as error:
+        raise Damaged(str(error)) from error
+
+
 def best(scores: NDArray[np.float32], n: int) -> NDArray[np.int64]:
     """The places of the n highest scores above -inf, unordered."""
     places = np.flatnonzero(scores > -np.inf) if len(scores) <= 8 * n else _above_sampled(scores, n)
@@ -168,10 +183,10 @@ class ScanWriter:
         return Scan(self._folder, self._dimensions).refresh()
 
     def apply(self, removed: NDArray[np.int64], added: Changes, seq: int) -> None:
-        """Appends, marks dead, and moves the state once. A row that is there already is replaced."""
+        """Appends, marks dead, and moves the state once. A row that is there already is replaced. Raises Damaged."""
         with storage_faults(self._folder):
             state = read_state(self._folder)
-            view = _View(self._folder, state)
+            view = _view(self._folder, state)
             slots, gone = state["slots"], [removed]
             highest = view.rows.max(initial=-1)
             for rows, documents, vectors in added:
@@ -206,7 +221,7 @@ class ScanWriter:
         return slots + len(rows)
 
     def _compact(self, seq: int) -> None:
-        view = _View(self._folder, read_state(self._folder))
+        view = _view(self._folder, read_state(self._folder))
         keep = np.flatnonzero(view.live)
         table = np.zeros(len(keep), _SLOT)
         table["row"], table["document"], table["scale"] = view.rows[keep], view.documents[keep], view.scales[keep]

@@ -6,13 +6,12 @@ import json
 import sqlite3
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 import numpy as np
 
 from veridical.errors import InputRefused
-from veridical.index.filters import suffix_of
 from veridical.index.neardup import Linker
 from veridical.index.records import (
     COMPLETE,
@@ -25,6 +24,7 @@ from veridical.index.records import (
 )
 from veridical.ports import Vectors
 from veridical.text.passages import searchable_text
+from veridical.text.paths import suffix_of
 from veridical.types import Document, Passage
 
 _PACKING = 1  # zlib's fastest level: a third of the time of the default for a tenth more bytes
@@ -82,7 +82,7 @@ def _insert_document(edit: Edit, source: str, document: Document) -> int:
             document.uri,
             storable(document.title),
             document.media_type,
-            suffix_of(document.uri),
+            suffix_of(source),
             document.date.isoformat() if document.date else None,
             document.offset,
             json.dumps(document.pages),
@@ -95,8 +95,7 @@ def _insert_document(edit: Edit, source: str, document: Document) -> int:
     assert key is not None
     packed = zlib.compress(storable(document.text).encode("utf-8"), _PACKING)
     edit.connection.execute("INSERT INTO texts VALUES (?, ?)", (key, packed))
-    tags = [(key, tag, ordinal) for ordinal, tag in enumerate(dict.fromkeys(document.tags))]
-    edit.connection.executemany("INSERT INTO document_tags VALUES (?, ?, ?)", tags)
+    _insert_tags(edit.connection, key, document.tags)
     return key
 
 
@@ -163,6 +162,20 @@ def mark_partial(edit: Edit, uris: Sequence[str]) -> None:
         " ON CONFLICT (uri) DO UPDATE SET status = excluded.status, fingerprint = ''",
         [(uri, PARTIAL, _now()) for uri in uris],
     )
+
+
+def set_tags(connection: sqlite3.Connection, document: Document, tags: Sequence[str]) -> None:
+    """Gives a stored document these tags in place of its own."""
+    (key,) = connection.execute("SELECT key FROM documents WHERE id = ?", (document.id,)).fetchone()
+    tagged = content_hash(replace(document, tags=tuple(tags)))
+    connection.execute("UPDATE documents SET content_hash = ? WHERE key = ?", (tagged, key))
+    connection.execute("DELETE FROM document_tags WHERE document = ?", (key,))
+    _insert_tags(connection, key, tags)
+
+
+def _insert_tags(connection: sqlite3.Connection, key: int, tags: Sequence[str]) -> None:
+    rows = [(key, tag, ordinal) for ordinal, tag in enumerate(dict.fromkeys(tags))]
+    connection.executemany("INSERT INTO document_tags VALUES (?, ?, ?)", rows)
 
 
 def finish_source(edit: Edit, row: SourceRow, seen: set[str] | None) -> int:

@@ -2,18 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import PurePosixPath
-from urllib.parse import urlsplit
-
 from veridical.types import Filter
 
 _WILD = frozenset("*?[")
-
-
-def suffix_of(uri: str) -> str:
-    """The file suffix of a path or URL in lower case, without the dot."""
-    path = urlsplit(uri).path if "://" in uri else uri
-    return PurePosixPath(path.replace("\\", "/")).suffix[1:].lower()
 
 
 def condition(where: Filter) -> tuple[str, list[object]]:
@@ -22,8 +13,9 @@ def condition(where: Filter) -> tuple[str, list[object]]:
     values: list[object] = []
     if where.path:
         globs = path_globs(where.path)
-        parts.append("(" + " OR ".join("d.uri GLOB ?" for _ in globs) + ")")
-        values += globs
+        # A row of a table has a URI of its own, but lies where its table lies.
+        parts.append("(" + " OR ".join("d.uri GLOB ? OR d.source GLOB ?" for _ in globs) + ")")
+        values += [glob for glob in globs for _ in range(2)]
     if where.types:
         wanted = [kind.lower().removeprefix(".") for kind in where.types]
         marks = ",".join("?" * len(wanted))

@@ -7,7 +7,9 @@ tantivy commits before the state is written, so the state never claims more than
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -72,6 +74,7 @@ class Lexical:
         self._index: Any = None
         self._searcher: Any = None
         self._schema: Any = None
+        self._links: tempfile.TemporaryDirectory[str] | None = None
 
     def refresh(self) -> int:
         """The last change it follows; -1 when there is no readable index, and it must be built."""
@@ -79,16 +82,36 @@ class Lexical:
         if not state or state.get("analyzer") != ANALYZER:
             return -1
         try:
-            if state["generation"] != self._generation or self._index is None:
-                self._index = open_generation(self._folder / str(state["generation"]), self._analyzer)
+            if state["generation"] != self._generation or self._index is None or self._links:
+                self._index = open_generation(self._writable(state["generation"]), self._analyzer)
                 self._schema = self._index.schema
                 self._generation = state["generation"]
             self._index.reload()
             self._searcher = self._index.searcher()
-        except (ValueError, OSError):  # segments missing or unreadable
+            return state["seq"]
+        except (ValueError, OSError, KeyError):  # segments or entries missing or unreadable
             self._index = None
             return -1
-        return state["seq"]
+
+    def close(self) -> None:
+        if self._links:
+            self._links.cleanup()
+            self._links = None
+
+    def _writable(self, generation: int) -> Path:
+        """A generation's folder; where it may not be written, a folder of links to its files.
+
+        tantivy takes a lock, which is a file beside the others, even to read.
+        """
+        folder = self._folder / str(generation)
+        self.close()
+        if os.access(folder, os.W_OK) or not folder.is_dir():
+            return folder
+        self._links = tempfile.TemporaryDirectory(prefix="veridical-")
+        for file in folder.iterdir():
+            if not file.name.endswith(".lock"):
+                Path(self._links.name, file.name).symlink_to(file.absolute())
+        return Path(self._links.name)
 
     def search(self, query: str, k: int, allowed: NDArray[np.int64] | None = None) -> Hits:
         """At most k hits, best first, only in documents whose key is allowed."""
@@ -166,7 +189,10 @@ class LexicalWriter:
     def applied(self) -> int:
         """The last change applied; -1 when the index must be built anew."""
         reader = Lexical(self._folder)
-        return reader.refresh()
+        try:
+            return reader.refresh()
+        finally:
+            reader.close()
 
     def apply(self, removed: Sequence[int], added: Iterable[Rows], seq: int, *, again: bool) -> None:
         """One commit. `again`: some of `added` may be there already, from a commit whose state was not noted."""

@@ -7,6 +7,7 @@ import re
 import threading
 import time
 from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -15,22 +16,23 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from veridical.errors import CorruptIndex, IndexBusy, IndexMissing, StorageFull
+from veridical.errors import ConfigError, CorruptIndex, IndexBusy, IndexMissing, StorageFull, VeridicalError
 from veridical.index.check import check
-from veridical.index.dense import Scan
+from veridical.index.dense import DenseIndex, Scan
+from veridical.index.faults import storage_faults
 from veridical.index.fuse import join
 from veridical.index.lexical import Lexical
+from veridical.index.lock import holder_of
 from veridical.index.records import Listed, Problem, SearchOptions, SourceRow, Stale, Stats, storable
 from veridical.index.schema import connect
 from veridical.index.store import Hit, Store
-from veridical.index.writer import Identity, Writer, holder_of
+from veridical.index.writer import Identity, Writer
 from veridical.ports import Embedder, Vectors
 from veridical.types import Document, Filter, Passage
 
 Hits = list[tuple[int, float]]
 
 _WORD = re.compile(r"\w")
-_LONGEST_QUESTION = 8_000  # characters that are embedded; the embedder reads fewer
 _PATIENCE_S = 0.25  # for a live writer that is between its commit to the store and those to the derived indexes
 _MOST_COPIES = 20  # near-duplicates named in also_in
 
@@ -44,7 +46,7 @@ class Index:
         self._embedder = embedder
         self._options = options
         self._lexical = Lexical(identity.lexical)
-        self._dense = Scan(identity.dense, identity.dimensions) if identity.embedder else None
+        self._dense: DenseIndex | None = Scan(identity.dense, identity.dimensions) if identity.embedder else None
         self._number = 0  # of the embedder in the store
         self._version = -1  # of the store, when the derived indexes were last seen to follow it
         self._refreshing = threading.Lock()
@@ -62,21 +64,25 @@ class Index:
         """Opens an index, and brings its derived indexes up to date when no other process is writing.
 
         Without an embedder everything works but searching by vector and adding vectors of a new embedder.
-        Raises IndexMissing when there is none and `create` is false, CorruptIndex when it cannot be read.
+        Where nothing may be written, an index that is up to date can still be searched. Raises IndexMissing when
+        there is none and `create` is false, CorruptIndex when it cannot be read, ConfigError when the folder cannot
+        be made or used.
         """
         folder = Path(folder)
-        _check_folder(folder, create=create)
-        store = Store(connect(folder, create=create), folder)
-        try:
+        with storage_faults(folder):
+            _check_folder(folder, create=create)
+        with ExitStack() as undo:
+            store = Store(connect(folder, create=create), folder)
+            undo.callback(store.close)
             identity = _identify(store, embedder, chunker_fingerprint)
             index = cls(identity, store, embedder, options or SearchOptions())
+            undo.callback(index.close)
             index._refresh(opening=True)
-        except BaseException:
-            store.close()
-            raise
+            undo.pop_all()
         return index
 
     def close(self) -> None:
+        self._lexical.close()
         self._store.close()
 
     def __enter__(self) -> Self:
@@ -166,24 +172,26 @@ class Index:
     async def _embed(self, queries: Sequence[str]) -> Vectors | None:
         if self._embedder is None or not queries:
             return None
-        return await self._embedder.embed([storable(query[:_LONGEST_QUESTION]) for query in queries])
+        return await self._embedder.embed([storable(query) for query in queries])
 
     # ── following the store ──────────────────────────────────────────────────────────────────────
 
     def _refresh(self, *, opening: bool = False) -> None:
         """Moves to what is committed. What a dead writer left half done is finished; a live one is given a moment."""
-        with self._refreshing:
+        with self._refreshing, storage_faults(self.folder):
             version = self._store.data_version()
             if version == self._version:
                 return
             self._number = self._store.embedder_number(self._identity.embedder)
             deadline = time.monotonic() + _PATIENCE_S
             while not self._follows(self._store.seq(), exactly=opening):
-                if not self._recover():
-                    if time.monotonic() > deadline:
-                        self._check_searchable()
-                        return
-                    time.sleep(0.01)
+                hindrance = self._recover()
+                if hindrance is None:
+                    continue
+                if time.monotonic() > deadline:
+                    self._check_searchable(hindrance)
+                    return
+                time.sleep(0.01)
             self._version = version
 
     def _follows(self, seq: int, *, exactly: bool) -> bool:
@@ -194,19 +202,23 @@ class Index:
         # that an old copy of the store was put back.
         return all(own == seq or (own > seq and not exactly) for own in applied)
 
-    def _recover(self) -> bool:
+    def _recover(self) -> VeridicalError | None:
+        """Brings the derived indexes up to date, or says what is in the way."""
         try:
             with self.writer(wait_s=0):
-                return True
-        except (IndexBusy, PermissionError, StorageFull):
-            return False
+                return None
+        except (IndexBusy, ConfigError, StorageFull) as error:
+            return error
 
-    def _check_searchable(self) -> None:
-        if self._lexical.refresh() < 0:
-            folder = self._identity.folder
-            raise IndexBusy(
-                f"process {holder_of(folder)} is building the search index at {folder}", fix="try again in a moment"
-            )
+    def _check_searchable(self, hindrance: VeridicalError) -> None:
+        if self._lexical.refresh() >= 0:
+            return
+        if not isinstance(hindrance, IndexBusy):
+            raise hindrance
+        raise IndexBusy(
+            f"process {holder_of(self.folder)} is building the search index at {self.folder}",
+            fix="try again in a moment",
+        )
 
     # ── reading ──────────────────────────────────────────────────────────────────────────────────
 
@@ -232,9 +244,13 @@ class Index:
     def sources(self) -> list[SourceRow]:
         return self._store.sources()
 
-    def document_hashes(self, source_uri: str) -> dict[str, str]:
-        """By document id, as `records.content_hash` computes them: what need not be put again."""
-        return self._store.document_hashes(source_uri)
+    def document_hashes(self, source_uri: str, document_ids: Sequence[str]) -> dict[str, str]:
+        """By id, for those that the source has, as `records.content_hash` computes them: what need not be put again."""
+        return self._store.document_hashes(source_uri, document_ids)
+
+    def tags(self, source_uri: str) -> tuple[str, ...]:
+        """Every tag that a document of the source carries, in order."""
+        return self._store.tags(source_uri)
 
     def known_vectors(self, passages: Sequence[Passage]) -> dict[str, NDArray[np.float32]]:
         """By passage id: vectors that the present embedder has already made for the same searchable text."""
@@ -273,7 +289,7 @@ class Index:
     def check(self) -> list[Problem]:
         """Everything that is wrong with the index and how to repair it; empty when it is sound. Reads all of it."""
         self._refresh()
-        return check(self._store, self._lexical, self._dense if self._number else None, self._number)
+        return check(self.folder, self._lexical, self._dense, self._number if self._identity.embedder else None)
 
     # ── writing ──────────────────────────────────────────────────────────────────────────────────
 
@@ -295,9 +311,18 @@ def _check_folder(folder: Path, *, create: bool) -> None:
             f"{folder / 'veridical.db'} is gone, and with it the documents; only search files are left",
             fix=f"restore it from a backup, or delete {folder} and add the documents again with `veridical add`",
         )
+    if folder.exists() and not folder.is_dir():
+        raise _no_folder(folder, f"{folder} is a file")
     if not create:
         raise IndexMissing(f"there is no index at {folder}", fix="make one with `veridical add PATH`")
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise _no_folder(folder, str(error)) from error
+
+
+def _no_folder(folder: Path, reason: str) -> ConfigError:
+    return ConfigError(f"{folder} cannot be the folder of an index: {reason}", fix="name another folder for it")
 
 
 def _identify(store: Store, embedder: Embedder | None, chunker: str) -> Identity:

@@ -6,7 +6,7 @@ import sqlite3
 from pathlib import Path
 
 from veridical.errors import CorruptIndex
-from veridical.index.faults import corrupt, storage_faults
+from veridical.index.faults import corrupt, is_denied, storage_faults
 
 FORMAT = 1
 _APPLICATION_ID = 0x56455249  # "VERI": tells our files from other people's SQLite files
@@ -59,22 +59,29 @@ INSERT INTO meta VALUES ('seq', '0'), ('pruned_seq', '0');
 
 
 def connect(folder: Path, *, create: bool = False) -> sqlite3.Connection:
-    """A connection in autocommit, its format checked. Raises CorruptIndex when the file is not one of ours."""
-    file = folder / "veridical.db"
+    """A connection in autocommit, its format checked; one that can only read where nothing may be written.
+
+    Raises CorruptIndex when the file is not one of ours, ConfigError when it may not be read.
+    """
     with storage_faults(folder):
-        mode = "rwc" if create else "rw"
-        connection = sqlite3.connect(
-            f"{file.absolute().as_uri()}?mode={mode}",
-            uri=True,
-            isolation_level=None,
-            check_same_thread=False,
-            timeout=10,
-        )
         try:
-            _prepare(connection, folder, create=create)
-        except BaseException:
-            connection.close()
-            raise
+            return _open(folder, "mode=rwc" if create else "mode=rw", create=create)
+        except sqlite3.OperationalError as error:
+            log = folder / "veridical.db-wal"
+            if not is_denied(error) or (log.exists() and log.stat().st_size):
+                raise
+        # SQLite wants to write beside a file with a log even to read it. Without a log the file is all there is.
+        return _open(folder, "mode=ro&immutable=1", create=False)
+
+
+def _open(folder: Path, how: str, *, create: bool) -> sqlite3.Connection:
+    address = f"{(folder / 'veridical.db').absolute().as_uri()}?{how}"
+    connection = sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False, timeout=10)
+    try:
+        _prepare(connection, folder, create=create)
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 

@@ -105,8 +105,13 @@ class Store:
         )
 
     def _in_turns(self, statement: str, seq: int) -> Iterator[list[Any]]:
-        cursor = self.connection.execute(statement, (seq,))
-        while rows := cursor.fetchmany(4000):
+        with storage_faults(self.folder):
+            cursor = self.connection.execute(statement, (seq,))
+        while True:
+            with storage_faults(self.folder):
+                rows = cursor.fetchmany(4000)
+            if not rows:
+                return
             yield rows
 
     # ── documents and passages ───────────────────────────────────────────────────────────────────
@@ -152,8 +157,17 @@ class Store:
             offset=offset,
         )
 
-    def document_hashes(self, source: str) -> dict[str, str]:
-        return dict(self.rows("SELECT id, content_hash FROM documents WHERE source = ?", (source,)))
+    def document_hashes(self, source_uri: str, document_ids: Sequence[str]) -> dict[str, str]:
+        statement = "SELECT id, content_hash FROM documents WHERE id IN ({}) AND source = ?"
+        return dict(self.rows_in(statement, document_ids, (source_uri,)))
+
+    def tags(self, source_uri: str) -> tuple[str, ...]:
+        found = self.rows(
+            "SELECT t.tag FROM document_tags AS t JOIN documents AS d ON d.key = t.document WHERE d.source = ?"
+            " GROUP BY t.tag ORDER BY min(t.ordinal), min(d.key)",
+            (source_uri,),
+        )
+        return tuple(tag for (tag,) in found)
 
     def allowed(self, where: Filter) -> NDArray[np.int64]:
         """The keys of the documents that a filter lets through, in order."""

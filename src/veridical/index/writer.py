@@ -7,7 +7,6 @@ a rebuild and a re-embedding are the same few lines.
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,15 +15,14 @@ from types import TracebackType
 from typing import Self
 
 import numpy as np
-from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 
-from veridical.errors import IndexBusy
 from veridical.index import edits
-from veridical.index.dense import Changes, ScanWriter
+from veridical.index.dense import Changes, Damaged, ScanWriter
 from veridical.index.edits import Edit
 from veridical.index.faults import storage_faults
 from veridical.index.lexical import LexicalWriter
+from veridical.index.lock import WriteLock
 from veridical.index.neardup import Linker
 from veridical.index.records import Entry, SourceRow
 from veridical.index.schema import connect
@@ -56,15 +54,14 @@ class Writer:
 
     def __init__(self, identity: Identity, wait_s: float) -> None:
         self._identity = identity
-        self._wait_s = wait_s
-        self._lock = FileLock(identity.folder / "write.lock", thread_local=False)
+        self._lock = WriteLock(identity.folder, wait_s)
         self._seen: dict[str, set[str]] = {}
         self._lexical = LexicalWriter(identity.lexical)
         self._dense = ScanWriter(identity.dense, identity.dimensions) if identity.embedder else None
         self._applied: tuple[int, int] | None = None  # what lexical and dense follow; None: ask them
 
     def __enter__(self) -> Self:
-        self._acquire()
+        self._lock.acquire()
         try:
             self._store = Store(connect(self._identity.folder), self._identity.folder)
             self._linker = Linker(self._store.connection)
@@ -123,13 +120,23 @@ class Writer:
             return edits.remove_sources(edit, uris)
 
     def delete_documents(self, document_ids: Sequence[str]) -> int:
-        """How many of them there were."""
-        keys = list(
-            self._store.rows_in("SELECT key FROM documents WHERE id IN ({})", list(dict.fromkeys(document_ids)))
-        )
+        """How many of them there were. Their sources are now partial: adding one again brings its document back."""
+        wanted = list(dict.fromkeys(document_ids))
+        found = list(self._store.rows_in("SELECT key, source FROM documents WHERE id IN ({})", wanted))
         with self._edit() as edit:
-            edits.remove_documents(edit, [key for (key,) in keys])
-        return len(keys)
+            edits.remove_documents(edit, [key for key, _ in found])
+            edits.mark_partial(edit, list(dict.fromkeys(source for _, source in found)))
+        return len(found)
+
+    def set_tags(self, source_uri: str, tags: Sequence[str]) -> None:
+        """Gives all documents of a source these tags, in place of those they had."""
+        wanted = tuple(dict.fromkeys(tags))
+        ids = [id_ for (id_,) in self._store.rows("SELECT id FROM documents WHERE source = ?", (source_uri,))]
+        with self._transaction():
+            for id_ in ids:
+                document = self._store.document(id_)
+                if document is not None and document.tags != wanted:
+                    edits.set_tags(self._store.connection, document, wanted)
 
     def put_vectors(self, rows: Sequence[int], vectors: Vectors) -> None:
         """Gives passages, by row as `Index.passages_without_vector` names them, a vector of the present embedder."""
@@ -215,7 +222,10 @@ class Writer:
         elif self._dense and dense < seq:
             gone = self._store.removed_since(dense)
             changes = list(self._vectors(dense, gone))
-            self._dense.apply(np.asarray(gone, np.int64), changes, seq)
+            try:
+                self._dense.apply(np.asarray(gone, np.int64), changes, seq)
+            except Damaged:
+                self._dense.rebuild(self._vectors(0, []), seq)
         self._applied = (seq, seq)
 
     def _build(self) -> None:
@@ -235,18 +245,6 @@ class Writer:
                 vectors = halves.reshape(len(ours), self._identity.dimensions).astype(np.float32)
                 yield _column(ours, 0), _column(ours, 1), vectors
 
-    def _acquire(self) -> None:
-        folder = self._identity.folder
-        try:
-            self._lock.acquire(timeout=max(self._wait_s, 0))
-        except Timeout as error:
-            raise IndexBusy(
-                f"process {holder_of(folder)} is writing to the index at {folder}",
-                fix="wait for it to finish, or stop it, and run the command again",
-            ) from error
-        with storage_faults(folder):
-            (folder / "write.pid").write_text(str(os.getpid()), "ascii")
-
     def _release(self) -> None:
         if hasattr(self, "_store"):
             self._store.close()
@@ -255,11 +253,3 @@ class Writer:
 
 def _column(rows: Sequence[tuple[int, int, int, bytes]], place: int) -> NDArray[np.int64]:
     return np.fromiter((row[place] for row in rows), np.int64, len(rows))
-
-
-def holder_of(folder: Path) -> str:
-    """The process that last took the write lock, as far as it is known."""
-    try:
-        return (folder / "write.pid").read_text("ascii") or "another one"
-    except OSError:
-        return "another one"

@@ -58,10 +58,14 @@ def _server(settings: Settings, model: str) -> Generator:
 def _script(file: Path) -> Generator:
     from veridical.models.fake import FakeGenerator
 
+    fix = "give a JSON object: key → reply"
     try:
-        return FakeGenerator(json.loads(file.read_text(encoding="utf-8")))
+        script = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise ConfigError(f"the script {file} cannot be read: {error}", fix="give a JSON object: key → reply") from None
+        raise ConfigError(f"the script {file} cannot be read: {error}", fix=fix) from None
+    if not isinstance(script, dict) or not all(isinstance(reply, str) for reply in script.values()):
+        raise ConfigError(f"the script {file} is no JSON object of texts", fix=fix)
+    return FakeGenerator(script)
 
 
 def _embedded(settings: Settings) -> Generator:

@@ -226,27 +226,31 @@ class LocalJudge:
         return self._remembered.fill(pairs, self._entail)
 
     def _entail(self, pairs: Sequence[tuple[str, str]]) -> list[Entailment]:
+        codes, plan = self.plan(pairs)
+        probabilities = self.probabilities(self.encoder.logits(codes)) if codes else None
+        return [combine(probabilities, rows) for rows in plan]
+
+    def plan(self, pairs: Sequence[tuple[str, str]]) -> tuple[list[Code], list[list[list[int]]]]:
+        """The distinct inputs, and for each pair, for each sentence of its claim, the rows of its windows."""
         windows = self._windows({premise for premise, _ in pairs})
         claims = self._claims({claim for _, claim in pairs})
         codes: dict[Code, int] = {}
-        plan: list[list[list[int]]] = []  # of each pair, of each sentence of its claim: the rows of its windows
+        rows: list[list[list[int]]] = []
         for premise, claim in pairs:
-            plan.append(
+            rows.append(
                 [
                     [codes.setdefault(self.encoder.pair(window, part), len(codes)) for window in windows[premise]]
                     for part in claims[claim]
                 ]
             )
-        probabilities = self._probabilities(list(codes))
-        return [_combine(probabilities, rows) for rows in plan]
+        return list(codes), rows
 
-    def _probabilities(self, codes: Sequence[Code]) -> NDArray[np.float64]:
+    def probabilities(self, logits: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Entailment, neutral, contradiction of each row, after temperature scaling."""
         import numpy as np
 
-        if not codes:
-            return np.empty((0, 3))
-        logits = self.encoder.logits(codes)[:, :3].astype(np.float64) / self.encoder.manifest["judge"]["temperature"]
-        odds = np.exp(logits - logits.max(axis=1, keepdims=True))
+        scaled = logits[:, :3].astype(np.float64) / self.encoder.manifest["judge"]["temperature"]
+        odds = np.exp(scaled - scaled.max(axis=1, keepdims=True))
         values: NDArray[np.float64] = odds / odds.sum(axis=1, keepdims=True)
         return values
 
@@ -287,9 +291,9 @@ class LocalJudge:
         return parts
 
 
-def _combine(probabilities: NDArray[np.float64], claim_rows: Sequence[Sequence[int]]) -> Entailment:
+def combine(probabilities: NDArray[np.float64] | None, claim_rows: Sequence[Sequence[int]]) -> Entailment:
     """Best window of each sentence, worst sentence of the claim; no claim or no premise is neutral."""
-    if not claim_rows or not all(claim_rows):
+    if probabilities is None or not claim_rows or not all(claim_rows):
         return Entailment(0.0, 1.0, 0.0)
     support = min(max(float(probabilities[row, 0]) for row in rows) for rows in claim_rows)
     against = max(

@@ -10,6 +10,7 @@ import asyncio
 import hashlib
 import json
 import os
+import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -50,6 +51,7 @@ class MiniLm:
         self.weights = weights
         self.max_tokens = max_tokens
         self._waiting: deque[_Request] = deque()
+        self._loading = threading.Lock()  # since Python 3.12 a cached property may be computed by two threads at once
 
     # ── the port ─────────────────────────────────────────────────────────────────────────────────
 
@@ -71,7 +73,9 @@ class MiniLm:
         for start in range(0, len(texts), _SLICE_TEXTS):
             request = _Request(texts[start : start + _SLICE_TEXTS], Future())
             self._waiting.append(request)
-            self._worker.submit(self._serve_waiting)
+            with self._loading:
+                worker = self._worker
+            worker.submit(self._serve_waiting)
             parts.append(await asyncio.wrap_future(request.vectors))
         return np.concatenate(parts)
 
@@ -84,7 +88,8 @@ class MiniLm:
         vectors = np.empty((len(texts), self.dimensions), np.float32)
         batches = list(self._batches(self._encode(texts)))
         # A single query is not worth the way to another thread and back.
-        map_batches = self._pool.map if len(batches) > 1 else map
+        with self._loading:
+            map_batches = self._pool.map if len(batches) > 1 else map
         results = map_batches(self._run, [ids for _, ids in batches])
         for (rows, _), result in zip(batches, results, strict=True):
             vectors[rows] = result
@@ -141,7 +146,9 @@ class MiniLm:
     def _tokenize(self, texts: Sequence[str]) -> list[list[int]]:
         # A lone surrogate (from a badly decoded file name, say) is no text that a tokenizer can read.
         clean = [text.encode("utf-8", "replace").decode() for text in texts]
-        return [code.ids for code in self._tokenizer.encode_batch_fast(clean)]
+        with self._loading:
+            tokenizer = self._tokenizer
+        return [code.ids for code in tokenizer.encode_batch_fast(clean)]
 
     def _batches(self, codes: Sequence[Sequence[int]]) -> Iterator[tuple[list[int], NDArray[np.int32]]]:
         """Row numbers and token ids of texts of one length, the longest first so that no core ends late."""
@@ -157,7 +164,9 @@ class MiniLm:
                 yield batch, np.array([codes[row] for row in batch], np.int32)
 
     def _run(self, ids: NDArray[np.int32]) -> Vectors:
-        vectors: Vectors = self._session.run(None, {"input_ids": ids})[0]
+        with self._loading:
+            session = self._session
+        vectors: Vectors = session.run(None, {"input_ids": ids})[0]
         return vectors
 
     @cached_property

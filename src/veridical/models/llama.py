@@ -74,7 +74,10 @@ class Llama:
 
     async def aclose(self) -> None:
         """Unloads the model once running generations have ended."""
-        await asyncio.to_thread(self._workers.shutdown)
+        try:
+            await asyncio.to_thread(self._workers.shutdown)
+        except RuntimeError:  # the interpreter is ending, and no thread can be started to wait in
+            self._workers.shutdown()
         runtime, self._runtime = self._runtime, None
         if runtime is not None:
             runtime.close()

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from veridical.models.cross import FORMAT, Code, CrossEncoder, LocalJudge, Relevance
+from veridical.models.cross import FORMAT, Code, CrossEncoder, LocalJudge, Relevance, combine
 from veridical.training import judge_data as rows_of
 from veridical.training.export_embedder import parse_safetensors, read_source
 
@@ -242,14 +242,11 @@ def calibrate(data: Path, work: Path, name: str, device: str) -> dict[str, Any]:
     found: dict[str, Any] = {"tried": []}
     for window in WINDOWS:
         encoder = TorchEncoder(work / f"{name}.npz", settings_of({"judge": {"window_tokens": window}}), device)
-        temperature = _fit_temperature(encoder, pairs, supported)
-        encoder.settings = settings_of({"judge": {"window_tokens": window, "temperature": temperature}})
-        del encoder.__dict__["manifest"]
-        scores = np.array([e.entailment for e in LocalJudge(encoder).entail_now(pairs)])
+        scores = _fit_temperature(LocalJudge(encoder), pairs, supported)
         threshold, accuracy = best_threshold(scores, supported, sources)
         error = calibration_error(scores[half], supported[half])
         tried = {
-            "window_tokens": window, "temperature": temperature, "threshold": round(threshold, 2),
+            "window_tokens": window, "temperature": encoder.manifest["judge"]["temperature"], "threshold": round(threshold, 2),
             "dev_macro_balanced_accuracy": round(accuracy, 4), "dev_ece": round(error, 4),
         }  # fmt: skip
         found["tried"].append(tried)
@@ -261,40 +258,20 @@ def calibrate(data: Path, work: Path, name: str, device: str) -> dict[str, Any]:
     return found
 
 
-def _fit_temperature(encoder: CrossEncoder, pairs: Sequence[tuple[str, str]], supported: NDArray[np.int64]) -> float:
-    """The temperature with the smallest log loss of support, over a grid."""
-    best = (np.inf, 1.0)
+def _fit_temperature(judge: LocalJudge, pairs: Sequence[tuple[str, str]], supported: NDArray[np.int64]) -> NDArray[Any]:
+    """Sets the temperature with the smallest log loss of support; returns the scores at it."""
+    codes, plan = judge.plan(pairs)
+    logits = judge.encoder.logits(codes)
+    best: tuple[float, float, NDArray[Any]] = (np.inf, 1.0, np.empty(0))
     for temperature in np.arange(0.7, 3.01, 0.1):
-        encoder.manifest["judge"]["temperature"] = float(temperature)
-        if temperature == np.arange(0.7, 3.01, 0.1)[0]:
-            judge = LocalJudge(_Once(encoder))
-        else:
-            judge = LocalJudge(judge.encoder)
-        scores = np.clip([e.entailment for e in judge.entail_now(pairs)], 1e-6, 1 - 1e-6)
-        loss = -np.mean(np.where(supported == 1, np.log(scores), np.log(1 - scores)))
-        best = min(best, (float(loss), round(float(temperature), 2)))
-    return best[1]
-
-
-class _Once(CrossEncoder):
-    """Remembers the logits of one fixed list of codes, so that only the arithmetic behind them is repeated."""
-
-    def __init__(self, encoder: CrossEncoder) -> None:
-        super().__init__(threads=1)
-        self.encoder = encoder
-        self.found: NDArray[np.float32] | None = None
-
-    @property
-    def manifest(self) -> dict[str, Any]:  # type: ignore[override]
-        return self.encoder.manifest
-
-    def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
-        return self.encoder.tokenize(texts)
-
-    def logits(self, codes: Sequence[Code]) -> NDArray[np.float32]:
-        if self.found is None:
-            self.found = self.encoder.logits(codes)
-        return self.found
+        judge.encoder.manifest["judge"]["temperature"] = float(temperature)
+        probabilities = judge.probabilities(logits)
+        scores = np.clip([combine(probabilities, rows).entailment for rows in plan], 1e-6, 1 - 1e-6)
+        loss = float(-np.mean(np.where(supported == 1, np.log(scores), np.log(1 - scores))))
+        if loss < best[0]:
+            best = (loss, round(float(temperature), 2), scores)
+    judge.encoder.manifest["judge"]["temperature"] = best[1]
+    return best[2]
 
 
 def relevance_dev(data: Path) -> list[rows_of.Row]:

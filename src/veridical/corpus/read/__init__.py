@@ -27,7 +27,7 @@ def read(source: Source, options: ReadOptions, warn: Callable[[str], None] = lam
         source = fetch(source.uri)
     try:
         origin = Origin(source, "", options, warn)
-        fmt = known_format(source.uri, source.media_type) or _sniff(origin)
+        fmt = known_format(source.uri, source.media_type.partition(";")[0].strip().lower()) or _sniff(origin)
         reader = cast("Reader", import_module(f"veridical.corpus.read.{fmt.reader}").read)
         yield from reader(Origin(source, fmt.media_type, options, warn))
     except PermissionError as error:

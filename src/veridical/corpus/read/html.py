@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from lxml.html import HtmlElement
 
 _CHARSET = re.compile(rb"<(?:meta[^>]{0,200}charset|\?xml[^>]{0,100}encoding)\s*=\s*[\"']?\s*([\w-]+)", re.IGNORECASE)
+_SERVED_CHARSET = re.compile(r";\s*charset\s*=\s*[\"']?([\w-]+)", re.IGNORECASE)
 _DROPPED = frozenset(
     "nav footer aside script style noscript template svg iframe button select option textarea head object math canvas"
     " dialog".split()
@@ -38,11 +39,18 @@ _DATES = (
 
 def read(origin: Origin) -> Iterator[Document]:
     content = origin.content()
-    declared = _CHARSET.search(content[:2048])
-    text = decode(content, "" if content.startswith(b"\xef\xbb\xbf") else (declared[1].decode() if declared else ""))
+    text = decode(content, "" if content.startswith(b"\xef\xbb\xbf") else _declared(content, origin.source.media_type))
     if not text.strip():
         raise InputRefused("holds no text", fix="Leave the file out.")
     yield origin.document(_by_trafilatura(text) if origin.options.html == "trafilatura" else extract(text))
+
+
+def _declared(content: bytes, media_type: str) -> str:
+    """The encoding that the page names, or else the server."""
+    if found := _CHARSET.search(content[:2048]):
+        return found[1].decode()
+    served = _SERVED_CHARSET.search(media_type)
+    return served[1] if served else ""
 
 
 def extract(text: str) -> Extract:

@@ -1,4 +1,4 @@
-"""PDF: page by page, lines joined back into paragraphs, the outline as headings.
+"""PDF: page by page, lines joined back into paragraphs, the outline or the larger lines as headings.
 
 pdfium is not thread-safe: one thread of a process may read PDFs at a time.
 """
@@ -6,20 +6,27 @@ pdfium is not thread-safe: one thread of a process may read PDFs at a time.
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from veridical.corpus.read import ocr
+from veridical.corpus.read.headings import Block, find_blocks
 from veridical.corpus.read.origin import Extract, Origin, parse_date, tidy_title
-from veridical.corpus.read.paragraphs import drop_running_lines, ends_sentence, join_lines, split_lines
+from veridical.corpus.read.paragraphs import Line, drop_running_lines, ends_sentence, split_lines
+from veridical.corpus.read.typeset import page_lines
 from veridical.errors import InputRefused
 from veridical.types import Document, Heading
 
 if TYPE_CHECKING:
-    from pypdfium2 import PdfDocument
+    from pypdfium2 import PdfDocument, PdfPage
 
 _TAIL_BYTES = 4096  # where a complete file says %%EOF, generously
 _DULL_TITLE = re.compile(r"untitled|microsoft word|powerpoint|document\d*$|.*\.(docx?|pdf|indd|tex|dvi|qxd)$", re.I)
 _LONGEST_LINE_AS_TITLE = 120
+_FEWEST_BOOKMARKS = 2  # an outline of one entry is the file's name as often as not
+_SHARE_FOR_OCR = 0.8  # of the time a file may take
+_POINTS_PER_INCH = 72
 
 
 def read(origin: Origin) -> Iterator[Document]:
@@ -49,50 +56,90 @@ def _open(content: bytes) -> PdfDocument:
 
 
 def _extract(pdf: PdfDocument, origin: Origin) -> Extract:
-    pieces: list[str] = []
-    pages: list[int] = []
-    length = 0
-    raw = [_page_lines(pdf, number, origin) for number in range(len(pdf))]
-    for body in map(join_lines, drop_running_lines(raw)):
-        if body and pieces:
-            # A sentence that runs over the page's end stays one: only a finished one gets an empty line.
-            gap = "\n\n" if ends_sentence(pieces[-1]) else "\n"
-            pieces.append(gap)
-            length += len(gap)
-        pages.append(length)
-        if body:
-            pieces.append(body)
-            length += len(body)
-    text = "".join(pieces)
+    if origin.options.ocr:
+        ocr.require_ocr()
+    deadline = time.monotonic() + _SHARE_FOR_OCR * origin.options.timeout_s
+    raw = [_read_page(pdf, number, origin, deadline) for number in range(len(pdf))]
+    text, pages, headings = _lay_out(find_blocks(drop_running_lines(raw)))
     if not text:
         raise InputRefused(
-            "holds no text: its pages are pictures", fix="Run OCR over it first, for example `ocrmypdf`."
+            "holds no text: its pages are pictures",
+            fix="Set read.ocr (it needs `pip install 'veridical[ocr]'`), or run OCR over it, for example `ocrmypdf`.",
         )
     facts = pdf.get_metadata_dict(skip_empty=True)
+    outline = _outline(pdf, text, pages)
     return Extract(
         text,
         _title(facts.get("Title", ""), text),
         tuple(pages),
-        _headings(pdf, text, pages),
+        outline if len(outline) >= _FEWEST_BOOKMARKS else headings or outline,
         parse_date(facts.get("ModDate", "")) or parse_date(facts.get("CreationDate", "")),
     )
 
 
-def _page_lines(pdf: PdfDocument, number: int, origin: Origin) -> list[str]:
+def _lay_out(blocks: Sequence[Sequence[Block]]) -> tuple[str, list[int], tuple[Heading, ...]]:
+    """The text, where its pages begin, and its headings."""
+    pieces: list[str] = []
+    pages: list[int] = []
+    headings: list[Heading] = []
+    open_headings: list[Block] = []
+    length = 0
+    above = Block(0, "")
+    for page in blocks:
+        begun = False
+        for block in page:
+            if pieces:
+                # A sentence that runs over the page's end stays one: only a finished one gets an empty line.
+                runs_on = not (above.level or block.level or ends_sentence(above.text))
+                pieces.append("\n" if runs_on else "\n\n")
+                length += len(pieces[-1])
+            if not begun:
+                pages.append(length)
+                begun = True
+            if block.level:
+                open_headings = [*(entry for entry in open_headings if entry.level < block.level), block]
+                headings.append(Heading(length, tuple(tidy_title(entry.text) for entry in open_headings)))
+            pieces.append(block.text)
+            length += len(block.text)
+            above = block
+        if not begun:
+            pages.append(length)
+    return "".join(pieces), pages, tuple(headings)
+
+
+def _read_page(pdf: PdfDocument, number: int, origin: Origin, deadline: float) -> list[Line]:
     import pypdfium2
 
     try:
         page = pdf[number]
         text_page = page.get_textpage()
-        lines = split_lines(text_page.get_text_range())
+        lines = page_lines(text_page)
         text_page.close()
+        if not any(line.text for line in lines):
+            lines = _read_picture(page, number, origin, deadline) if origin.options.ocr else []
+            if not lines:
+                origin.warn(f"page {number + 1} has no text (scanned?)")
         page.close()
     except pypdfium2.PdfiumError:
         origin.warn(f"page {number + 1} is damaged")
         return []
-    if not any(lines):
-        origin.warn(f"page {number + 1} has no text (scanned?)")
     return lines
+
+
+def _read_picture(page: PdfPage, number: int, origin: Origin, deadline: float) -> list[Line]:
+    """A page's lines by OCR. Raises InputRefused rather than leave out pages when the file's time runs out."""
+    if time.monotonic() > deadline:
+        raise InputRefused(
+            f"has too many scanned pages: OCR came to page {number + 1} within {origin.options.timeout_s:g} s",
+            fix="Raise read.timeout_s (20 s a page is usual), or split the file.",
+        )
+    scale = min(ocr.DOTS_PER_INCH / _POINTS_PER_INCH, ocr.LONGEST_SIDE / max(page.get_size()))
+    text = ocr.recognise(page.render(scale=scale).to_numpy())
+    lines = [Line(line) for _, _, line in split_lines(text)]
+    if any(line.text for line in lines):
+        origin.warn(f"page {number + 1} was read by OCR; check it")
+        return lines
+    return []
 
 
 def _title(named: str, text: str) -> str:
@@ -103,7 +150,7 @@ def _title(named: str, text: str) -> str:
     return first if len(first) <= _LONGEST_LINE_AS_TITLE and re.search(r"\w{2}", first) else ""
 
 
-def _headings(pdf: PdfDocument, text: str, pages: Sequence[int]) -> tuple[Heading, ...]:
+def _outline(pdf: PdfDocument, text: str, pages: Sequence[int]) -> tuple[Heading, ...]:
     """The outline, each entry at the line that repeats it on its page, or where the page begins."""
     headings: list[Heading] = []
     open_headings: list[tuple[int, str]] = []

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import PurePosixPath
 
 from veridical.corpus.read.decode import clean, decode, find_encoding, text_stream
 from veridical.corpus.read.origin import Extract, Origin
@@ -12,10 +15,34 @@ from veridical.types import Document, Heading
 STREAM_BYTES = 8 * 1024 * 1024  # larger files are streamed
 PART_CHARACTERS = 1_000_000
 _SAMPLE_BYTES = 1 << 20
+_PROSE = frozenset({".txt", ".text", ".rst"})  # the first line of a log or a configuration is no title
+_LONGEST_TITLE = 90
+_UNDERLINE = re.compile(r"([=\-~*#_^\"'`+])\1{2,}")
+_HYPHENS = re.compile(r"(?<!\d)-+|-+(?!\d)|_+")  # but for those of dates
+_NO_TITLE_ENDS = (".", ",", ":", ";")
 
 
 def read(origin: Origin) -> Iterator[Document]:
-    yield from read_text(origin, Extract)
+    # A long file is read in parts, whose first lines are no titles.
+    titled = PurePosixPath(origin.name).suffix.lower() in _PROSE and origin.size <= STREAM_BYTES
+    yield from read_text(origin, partial(_extract_titled, origin.stem) if titled else Extract)
+
+
+def _extract_titled(stem: str, text: str) -> Extract:
+    return Extract(text, find_title(text) or _HYPHENS.sub(" ", stem))
+
+
+def find_title(text: str) -> str:
+    """The first line, if it is short, stands apart and does not end like a sentence; else ""."""
+    lines = text.lstrip("\ufeff\n\t ").split("\n", 3)
+    if _UNDERLINE.fullmatch(lines[0].strip()):  # a line above the title, as below it
+        lines = lines[1:]
+    if len(lines) < 2:
+        return ""
+    first, below = (line.strip() for line in lines[:2])
+    stands_apart = not below or _UNDERLINE.fullmatch(below)
+    plausible = len(first) <= _LONGEST_TITLE and not first.endswith(_NO_TITLE_ENDS) and re.search(r"\w{2}", first)
+    return first if stands_apart and plausible else ""
 
 
 def read_text(origin: Origin, extract: Callable[[str], Extract]) -> Iterator[Document]:
