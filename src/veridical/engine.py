@@ -198,6 +198,7 @@ class Engine:
             language=self.settings.language,
             tokenizer=self.embedder.tokenizer_path,
             html=read.html,
+            ocr=read.ocr,
             timeout_s=read.timeout_s,
         )
 

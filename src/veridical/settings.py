@@ -32,6 +32,7 @@ class ReadSettings(Section):
     workers: int = Field(0, ge=0, description="processes that parse documents; 0 = one a core")
     max_file_mb: int = Field(256, ge=1, description="larger files are refused, unless they are text, which is streamed")
     timeout_s: float = Field(120.0, gt=0, description="seconds a single file may take to parse")
+    ocr: bool = Field(False, description="read the pages of a PDF that are pictures; needs the ocr extra, 20 s a page")
     html: Literal["lxml", "trafilatura"] = Field(
         "lxml", description="what finds the main text of a page; trafilatura needs the web extra"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -176,11 +177,11 @@ def open_document(
 
 def _by_path(engine: Engine, name: str) -> Document:
     path = Path(name).absolute().as_posix() if "://" not in name else name
-    listed = engine.documents(Filter(path=path), 2)
+    listed = engine.documents(Filter(path=glob.escape(path)), 2) if name.strip() else []
     found = engine.document(listed[0].id) if len(listed) == 1 else None
     if found is None:
         many = "several documents come" if listed else "no document comes"
-        raise InputRefused(f"{many} from {name}", fix="`veridical ls` lists the ids")
+        raise InputRefused(f"{many} from {name or 'an empty name'}", fix="`veridical ls` lists the ids")
     return found
 
 

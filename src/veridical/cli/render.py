@@ -183,7 +183,9 @@ def show_report(view: View, report: Report) -> None:
         (report.removed, "removed"),
         (len(report.refused), "refused"),
     ]
-    said = ", ".join(f"{number:,} {word}" for number, word in counts if number) or "nothing to do"
+    said = ", ".join(f"{number:,} {word}" for number, word in counts if number) or (
+        "brought up to date" if report.passages else "nothing to do"
+    )
     size = f"{count(report.documents, 'document')}, {count(report.passages, 'passage')}"
     if not view.quiet:
         view.line(f"{said} ({size}) in {seconds(report.seconds)}")

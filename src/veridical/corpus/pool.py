@@ -22,7 +22,7 @@ _FEW_BYTES = 4 * 1024 * 1024
 # Readers in plain Python that go over their text once: they neither crash nor hang, and need no process of their own.
 _HARMLESS = frozenset({"plain", "markdown", "code", "records"})
 
-UnderWay: TypeAlias = "deque[tuple[Worker | None, Source | Refused]]"
+_UnderWay: TypeAlias = "deque[tuple[Worker | None, Source | Refused]]"
 
 
 def parse_all(sources: Iterable[Source | Refused], options: ReadOptions, workers: int) -> Parsing:
@@ -69,7 +69,7 @@ class Parsing(Generator["Parsed | Refused", None, None]):
 
 def _parse(items: Iterator[Source | Refused], team: Team, *, harmless_here: bool) -> Generator[Parsed | Refused]:
     """At most four sources a worker are under way, and a worker waits until its answer is taken."""
-    under_way: UnderWay = deque()
+    under_way: _UnderWay = deque()
     count = None
     try:
         while not team.stopped:
@@ -90,7 +90,7 @@ def _parse(items: Iterator[Source | Refused], team: Team, *, harmless_here: bool
         team.close()
 
 
-def _hand_out(items: Iterator[Source | Refused], team: Team, under_way: UnderWay, *, harmless_here: bool) -> None:
+def _hand_out(items: Iterator[Source | Refused], team: Team, under_way: _UnderWay, *, harmless_here: bool) -> None:
     while len(under_way) < team.most * _QUEUED:
         item = next(items, None)
         if item is None:
@@ -113,7 +113,7 @@ def _is_harmless(source: Source) -> bool:
     return fmt is not None and fmt.reader in _HARMLESS
 
 
-def _answers(worker: Worker | None, source: Source, team: Team, under_way: UnderWay) -> Iterator[Parsed | Refused]:
+def _answers(worker: Worker | None, source: Source, team: Team, under_way: _UnderWay) -> Iterator[Parsed | Refused]:
     """What a worker says of a source; without a worker, one that does nothing else is started for it."""
     its_own = worker is None
     if worker is None:
@@ -135,7 +135,7 @@ def _answers(worker: Worker | None, source: Source, team: Team, under_way: Under
         team.dismiss(worker)
 
 
-def _replace(gone: Worker, team: Team, under_way: UnderWay) -> None:
+def _replace(gone: Worker, team: Team, under_way: _UnderWay) -> None:
     """A new worker in place of one that is gone takes what the other had not come to, in the same order."""
     team.dismiss(gone)
     left = [at for at, (worker, _) in enumerate(under_way) if worker is gone]

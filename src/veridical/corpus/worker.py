@@ -15,7 +15,7 @@ from veridical.errors import ConfigError
 
 def serve() -> None:
     """Answers every source with its `Parsed`, or a `Refused` at the end. Ends when its parent does."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle; it then closes our stdin
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent to handle, which then ends us
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever a library prints must not get between the answers
     tasks = sys.stdin.buffer

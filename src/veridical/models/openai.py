@@ -190,7 +190,10 @@ class OpenAi:
     async def _final_refusal(self, status: int, text: str, location: str) -> VeridicalError:
         if status in (401, 403):
             key = "the API key it was given" if self.options.api_key else "a request without an API key"
-            return ModelUnavailable(f"{self!r} refuses {key} ({status})", fix="set the right api_key for this server")
+            return ModelUnavailable(
+                f"{self!r} refuses {key} ({status})",
+                fix="set openai.api_key (or OPENAI_API_KEY) to a key of this server",
+            )
         if status == 404:
             offered = await self.models()
             if offered:
@@ -209,10 +212,10 @@ class OpenAi:
     def _lost(self, error: httpx2.HTTPError, reading: Reading) -> Exception:
         if isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout):
             what = f"no server answers at {self._shown} ({excerpt(str(error)) or type(error).__name__})"
-            return _Transient(ModelUnavailable(what, fix="start the server, or set base_url to where it runs"))
+            return _Transient(ModelUnavailable(what, fix="start the server, or set openai.base_url to where it runs"))
         if isinstance(error, httpx2.TimeoutException):
             silent = f"{self!r} was silent for {self.options.timeout_s:g} s after {reading.characters} characters"
-            return ModelUnavailable(silent, fix="raise timeout_s if the model is slow, or restart the server")
+            return ModelUnavailable(silent, fix="raise openai.timeout_s if the model is slow, or restart the server")
         if isinstance(error, httpx2.DecodingError):
             return reading.garbled(str(error))
         return _Transient(self._cut_off(reading))
@@ -227,7 +230,7 @@ class OpenAi:
         limit = self.options.max_bytes
         return ModelOutputInvalid(
             f"{self!r} sent more than {limit:,} bytes in one answer",
-            fix="lower max_tokens; if so much is meant, raise max_bytes",
+            fix="the server does not keep to the length it was asked for: use another model or server",
         )
 
     def _wait_s(self, failure: _Transient, failures: int) -> float:

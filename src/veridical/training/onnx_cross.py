@@ -36,7 +36,9 @@ def build_cross(tensors: Mapping[str, Floats], max_tokens: int, *, float32: bool
     x = embed_pairs(graph, tensors, max_tokens)
     for layer in range(LAYERS):
         x = encode_layer(graph, x, f"encoder.layer.{layer}", tensors)
-    first = graph.node("Gather", [x, graph.constant("first_token", np.array(0, np.int64))], axis=1)[0]
+    one = graph.constant("tokens_axis", np.array([1], np.int64))
+    first = graph.node("Gather", [x, graph.constant("first_token", np.array([0], np.int64))], axis=1)[0]
+    first = graph.node("Squeeze", [first, one])[0]
     # The two small layers on top stay in float32: they cost nothing and carry the whole decision.
     for name, activation in (("pooler.dense", "Tanh"), ("classifier", None)):
         weight = graph.constant(f"{name}.weight", tensors[f"{name}.weight"].T)
