@@ -101,3 +101,25 @@ def test_beir_that_is_no_gzip_is_refused(tmp_path: Path) -> None:
     file.write_bytes(b"plain")
     with pytest.raises(InputRefused, match="cannot be read"):
         list(beir(file))
+
+
+def test_a_beir_corpus_reports_what_cannot_be_kept(tmp_path: Path) -> None:
+    corpus = tmp_path / "corpus.jsonl"
+    rows = [
+        {"_id": "d1", "text": "One."},
+        {"_id": "d1", "text": "Another one."},
+        {"_id": "d 2", "text": "Two."},
+        {"_id": "d3", "text": ""},
+        {"text": "No id."},
+    ]
+    corpus.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
+    warnings: list[str] = []
+    assert [document.id for document in beir(corpus, warnings.append)] == ["d1", "d1", "d_2"]
+    assert [warning.split(":")[0][:6] for warning in warnings] == ["line 2", "line 3", "line 4", "line 5"]
+
+
+def test_what_is_no_beir_corpus_is_refused(tmp_path: Path) -> None:
+    corpus = tmp_path / "corpus.jsonl"
+    corpus.write_bytes(bytes(range(256)) * 20)
+    with pytest.raises(InputRefused, match="no BEIR document"):
+        list(beir(corpus))

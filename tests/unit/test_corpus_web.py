@@ -20,7 +20,11 @@ def test_a_page_is_fetched_with_its_type() -> None:
     headers = {"content-type": "text/html; charset=utf-8", "last-modified": "Wed, 21 Oct 2015 07:28:00 GMT"}
     transport = served(lambda _: httpx2.Response(200, headers=headers, content=b"<title>Wall</title><p>It rose.</p>"))
     source = web.fetch("https://example.org/wall", transport=transport)
-    assert (source.uri, source.media_type, source.path) == ("https://example.org/wall", "text/html", None)
+    assert (source.uri, source.media_type, source.path) == (
+        "https://example.org/wall",
+        "text/html; charset=utf-8",
+        None,
+    )
     (document,) = read(source, ReadOptions())
     assert (document.title, document.text, document.date) == ("Wall", "It rose.", date(2015, 10, 21))
 
@@ -75,3 +79,8 @@ def test_a_silent_server_is_given_up() -> None:
 
     with pytest.raises(WebUnavailable, match="did not answer"):
         web.fetch("http://example.org/", transport=served(hang))
+
+
+def test_an_address_with_broken_brackets_is_refused() -> None:
+    with pytest.raises(InputRefused):
+        url_source("http://[::bad")

@@ -17,7 +17,7 @@ def reader_fingerprint(options: ReadOptions) -> str:
 
     Every fingerprint of a source begins with them: what was read otherwise is known without opening the file.
     """
-    return hashlib.blake2b(repr((READER_VERSION, options.html)).encode(), digest_size=4).hexdigest()
+    return hashlib.blake2b(repr((READER_VERSION, options.html, options.ocr)).encode(), digest_size=4).hexdigest()
 
 
 def fingerprint(path: Path, options: ReadOptions) -> str:

@@ -22,7 +22,10 @@ _AGENT = "veridical (+document indexing)"
 
 def url_source(url: str) -> Source:
     """A source that is fetched when it is read. Raises InputRefused for what is no http(s) URL."""
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:  # brackets that hold no IPv6 address
+        parts = urlsplit("")
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise InputRefused(f"{url} is no http or https URL", fix="Give a URL such as https://example.org/page.html.")
     return Source(url)
@@ -49,7 +52,7 @@ def fetch(url: str, *, transport: httpx2.BaseTransport | None = None) -> Source:
                 )
             content = _receive(response, url)
             modified = _modified(response.headers.get("last-modified", ""))
-            media_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+            media_type = response.headers.get("content-type", "").strip()
     except httpx2.TooManyRedirects as error:
         raise WebUnavailable(f"{url} redirects more than {_MOST_REDIRECTS} times", fix="Give the final URL.") from error
     except httpx2.TimeoutException as error:

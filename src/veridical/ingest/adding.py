@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from veridical.corpus import Parsed, ReadOptions, Refused, Source, beir, chunk, fingerprint, parse_all
+from veridical.corpus.fingerprint import reader_fingerprint
 from veridical.corpus.tokens import open_counter
 from veridical.errors import InputRefused
 from veridical.index import COMPLETE, Entry, Index, SourceRow
@@ -121,7 +122,8 @@ class Ingest:
         row = self.index.source(source.uri)
         if row is None or row.status != COMPLETE or source.path is None or row.size != source.size:
             return False
-        if not set(tags) <= set(self.index.tags(source.uri)):
+        read_otherwise = not row.fingerprint.startswith(reader_fingerprint(self.options))
+        if read_otherwise or not set(tags) <= set(self.index.tags(source.uri)):
             return False
         try:
             return row.modified == source.modified or row.fingerprint == fingerprint(source.path, self.options)

@@ -31,27 +31,42 @@ def read(origin: Origin) -> Iterator[Document]:
 
 
 def beir(path: Path, warn: Callable[[str], None] = lambda _: None) -> Iterator[Document]:
-    """The documents of a BEIR corpus (`.jsonl` or `.jsonl.gz`), ids kept as they are. Raises InputRefused."""
+    """The documents of a BEIR corpus (`.jsonl` or `.jsonl.gz`), ids kept as they are.
+
+    A line that cannot be used is reported. Raises InputRefused when none can.
+    """
     uri = path.absolute().as_posix()
+    seen: set[str] = set()
     try:
         with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as lines:
             for number, line in enumerate(lines, start=1):
-                if not line.strip():
+                record = _parse(line.decode("utf-8", "replace"), number, warn) if line.strip() else None
+                document = _beir_document(record, uri, number, warn) if record is not None else None
+                if document is None:
                     continue
-                record = _parse(line.decode("utf-8", "replace"), number, warn)
-                if record is None:
-                    continue
-                if "_id" not in record:
-                    warn(f"line {number} has no _id")
-                    continue
-                key = clean(str(record["_id"]))
-                text = clean(str(record.get("text") or ""))
-                title = tidy_title(str(record.get("title") or ""))
-                yield Document(key, f"{uri}#{key}", title, text or title, media_type="application/jsonl")
+                if document.id in seen:
+                    warn(f"line {number} repeats the _id {document.id}; the later one counts")
+                seen.add(document.id)
+                yield document
     except (OSError, EOFError) as error:
         raise InputRefused(
             f"{path} cannot be read: {error}", fix="Point at a BEIR corpus.jsonl or .jsonl.gz."
         ) from error
+    if not seen:
+        raise InputRefused(f"{path} holds no BEIR document", fix='Its lines look like {"_id": …, "text": …}.')
+
+
+def _beir_document(record: dict[str, object], uri: str, number: int, warn: Callable[[str], None]) -> Document | None:
+    title = tidy_title(str(record.get("title") or ""))
+    text = clean(str(record.get("text") or "")) or title
+    if "_id" not in record or not text.strip():
+        warn(f"line {number} has no {'text' if '_id' in record else '_id'}")
+        return None
+    key = clean(str(record["_id"])).strip()
+    if len(key.split()) > 1:  # a TREC run separates its fields by white space
+        warn(f"line {number}: white space in the _id {key!r} was replaced")
+        key = "_".join(key.split())
+    return Document(key, f"{uri}#{key}", title, text, media_type="application/jsonl")
 
 
 # ── JSON lines ───────────────────────────────────────────────────────────────────────────────────
