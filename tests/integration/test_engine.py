@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import hashlib
 import json
 import os
 import signal
@@ -236,6 +237,52 @@ def test_a_question_of_another_encoding_is_still_a_question(engine: Engine, docs
     engine.add(docs)
     answer = engine.ask("Who was the first keeper of the lighthouse? \udce9")
     assert answer_to_json(answer)
+
+
+@pytest.mark.parametrize("name", ["", " "])
+def test_an_empty_name_never_means_everything(engine: Engine, docs: Path, name: str) -> None:
+    engine.add(docs)
+    for verb in (engine.add, engine.sync, engine.remove):
+        with pytest.raises(InputRefused, match="empty name"):
+            verb(name)
+    assert engine.stats().documents == 2
+
+
+def test_asking_for_more_than_there_is(engine: Engine, docs: Path) -> None:
+    engine.add(docs)
+    assert len(engine.search("bridge", k=10**9)) == engine.stats().passages
+    with pytest.raises(InputRefused, match="one or more"):
+        engine.search("bridge", k=0)
+
+
+@pytest.mark.parametrize("part", ["dense/*/codes-*", "lexical/*/*.idx"])
+def test_damaged_search_files_are_noticed_and_mended(engine: Engine, docs: Path, tmp_path: Path, part: str) -> None:
+    for number in range(30):
+        text = f"Entry {number} of the ledger: {hashlib.sha256(bytes([number])).hexdigest()} was paid."
+        (docs / f"ledger-{number}.txt").write_text(text, encoding="utf-8")
+    engine.add(docs)
+    engine.close()
+    for file in (tmp_path / "kb").glob(part):
+        whole = file.read_bytes()
+        half = len(whole) // 2  # the footers stay: a file that cannot even be opened is built anew at once
+        file.write_bytes(bytes(byte ^ 0x5A for byte in whole[:half]) + whole[half:])
+    with Engine(tmp_path / "kb") as damaged:
+        assert any("rebuild" in problem.fix for problem in damaged.check())
+        damaged.rebuild()
+        assert damaged.check() == []
+        assert damaged.search("ledger entry 7")
+
+
+def test_the_runtime_leaves_nothing_at_home_and_says_nothing(tmp_path: Path, docs: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    code = f"from veridical import Engine\nwith Engine('kb') as e: e.add({str(docs)!r}); e.ask('Who kept the light?')"
+    env = {**os.environ, "HOME": str(home), "XDG_CACHE_HOME": str(home / ".cache")}
+    ran = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env=env, capture_output=True, text=True, check=False
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert list(home.rglob("*")) == []
 
 
 def test_settings_and_keywords_do_not_mix(tmp_path: Path) -> None:

@@ -160,6 +160,6 @@ def _rules_above(folder: Path) -> _Rules:
 
 
 def _uri(path: str) -> str:
-    """The path as a URI's text; bytes of a name that are no UTF-8 are shown as U+FFFD."""
-    text = os.fsencode(path).decode("utf-8", "replace")
+    """The path as a URI's text; bytes of a name that are no UTF-8 are written out, so that names stay apart."""
+    text = os.fsencode(path).decode("utf-8", "backslashreplace")
     return text.replace("\\", "/") if os.sep == "\\" else text

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from veridical.errors import ConfigError, IndexBusy, StorageFull
+from veridical.errors import ConfigError, CorruptIndex, IndexBusy, StorageFull
 from veridical.index.dense import DenseIndex
 from veridical.index.lexical import Lexical
 from veridical.index.lock import WriteLock, holder_of
@@ -22,6 +22,8 @@ _REBUILD = "run `veridical rebuild`"
 _ADD_AGAIN = "move the index folder away and add the documents again with `veridical add`"
 _ATTEMPTS = 5
 _PATIENCE_S = 0.2
+_SAMPLE = 200  # passages whose words are looked up
+_DEPTH = 200
 _UNIT = 1e-2  # how far the length of a stored float16 vector may be from one
 
 
@@ -135,8 +137,20 @@ def _check_lexical(store: Store, lexical: Lexical) -> Iterator[Problem]:
         return
     stored = {row for (row,) in store.rows("SELECT row FROM passages")}
     yield from _compare("lexical", lexical.rows(), stored)
+    if not all(_is_found(store, lexical, row) for row in sorted(stored)[:: len(stored) // _SAMPLE + 1]):
+        yield Problem("the lexical index does not find passages by their own words", _REBUILD)
     if applied != store.seq():
         yield Problem("the lexical index does not follow the store", _REBUILD)
+
+
+def _is_found(store: Store, lexical: Lexical, row: int) -> bool:
+    """Is a passage among those that its own words find? Near-duplicates may come before it, but not that many."""
+    text = store.one("SELECT text FROM passages WHERE row = ?", (row,))
+    try:
+        found = lexical.search(text, _DEPTH)
+    except CorruptIndex:
+        return False
+    return not found or len(found) == _DEPTH or any(hit == row for hit, _ in found)
 
 
 def _check_dense(store: Store, dense: DenseIndex | None, embedder: int | None) -> Iterator[Problem]:
@@ -148,6 +162,15 @@ def _check_dense(store: Store, dense: DenseIndex | None, embedder: int | None) -
         return
     stored = {row for (row,) in store.rows("SELECT row FROM vectors WHERE embedder = ?", (embedder,))}
     yield from _compare("vector", dense.rows().tolist(), stored)
+    different = 0
+    last = -1
+    ours = "SELECT row, half FROM vectors WHERE row > ? AND embedder = ? ORDER BY row LIMIT 2000"
+    while rows := store.rows(ours, (last, embedder)):
+        last = rows[-1][0]
+        halves = np.frombuffer(b"".join([half for _, half in rows]), np.float16)
+        different += dense.differing([row for row, _ in rows], halves.reshape(len(rows), -1).astype(np.float32))
+    if different:
+        yield Problem(f"the vector index differs from the store in {different} passages", _REBUILD)
     if applied != store.seq():
         yield Problem("the vector index does not follow the store", _REBUILD)
 

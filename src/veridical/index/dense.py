@@ -52,6 +52,10 @@ class DenseIndex(Protocol):
         """The passage rows it holds, in no order; for checking."""
         ...
 
+    def differing(self, rows: Sequence[int], vectors: Vectors) -> int:
+        """How many of these passages it holds with another vector than given; for checking."""
+        ...
+
 
 class Scan:
     """The exact scan over one memory-mapped generation. Threads: one a query, so that queries run side by side."""
@@ -78,6 +82,15 @@ class Scan:
 
     def rows(self) -> NDArray[np.int64]:
         return np.empty(0, np.int64) if self._view is None else self._view.rows[self._view.live]
+
+    def differing(self, rows: Sequence[int], vectors: Vectors) -> int:
+        view = self._view
+        if view is None:
+            return len(rows)
+        live = np.flatnonzero(view.live)
+        order = live[np.argsort(view.rows[live])]
+        slots = order[np.searchsorted(view.rows[order], rows).clip(max=len(order) - 1)] if len(order) else []
+        return int((view.codes[slots] != quantise(vectors)[0]).any(axis=1).sum()) if len(slots) else len(rows)
 
     def search(self, query: Vectors, k: int, exact: Exact, allowed: NDArray[np.int64] | None = None) -> Hits:
         view = self._view

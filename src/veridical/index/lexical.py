@@ -18,6 +18,7 @@ import numpy as np
 import tantivy
 from numpy.typing import NDArray
 
+from veridical.errors import CorruptIndex
 from veridical.index.faults import storage_faults
 from veridical.index.records import storable
 from veridical.index.state import read_state, write_state
@@ -120,7 +121,16 @@ class Lexical:
         if searcher is None or not terms or k < 1 or (allowed is not None and not len(allowed)):
             return []
         clauses = [(tantivy.Occur.Should, tantivy.Query.term_query(schema, "body", term, "freq")) for term in terms]
-        wanted = tantivy.Query.boolean_query(clauses)
+        try:
+            return self._search(tantivy.Query.boolean_query(clauses), k, allowed)
+        except BaseException as error:
+            # Over bytes that make no sense tantivy raises ValueError or panics, which Python sees as a BaseException.
+            if not isinstance(error, ValueError) and type(error).__name__ != "PanicException":
+                raise
+            raise CorruptIndex(f"the lexical index is damaged: {error}", fix="run `veridical rebuild`") from error
+
+    def _search(self, wanted: Any, k: int, allowed: NDArray[np.int64] | None) -> Hits:
+        searcher, schema = self._searcher, self._schema
         if allowed is None:
             return _hits(searcher, wanted, k)
         if len(allowed) <= _SMALL_SET:

@@ -33,6 +33,7 @@ from veridical.types import Document, Filter, Passage
 Hits = list[tuple[int, float]]
 
 _WORD = re.compile(r"\w")
+_MANY = 1_000  # above this, k is compared with what there is
 _PATIENCE_S = 0.25  # for a live writer that is between its commit to the store and those to the derived indexes
 _MOST_COPIES = 20  # near-duplicates named in also_in
 
@@ -122,6 +123,8 @@ class Index:
         if k < 1 or not queries:
             return [[] for _ in queries]
         self._refresh()
+        if k > _MANY:  # tantivy sets aside room for as many as it is asked for
+            k = max(min(k, int(self._store.one("SELECT count(*) FROM passages"))), 1)
         chosen = options or self._options
         allowed = self._store.allowed(where) if where else None
         return [
@@ -304,11 +307,12 @@ class Index:
 
 
 def _check_folder(folder: Path, *, create: bool) -> None:
-    if (folder / "veridical.db").exists():
+    store = folder / "veridical.db"
+    if store.exists() and store.stat().st_size:
         return
     if (folder / "lexical").exists() or (folder / "dense").exists():
         raise CorruptIndex(
-            f"{folder / 'veridical.db'} is gone, and with it the documents; only search files are left",
+            f"{store} is {'empty' if store.exists() else 'gone'}; without it the search files mean nothing",
             fix=f"restore it from a backup, or delete {folder} and add the documents again with `veridical add`",
         )
     if folder.exists() and not folder.is_dir():

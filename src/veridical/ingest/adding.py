@@ -16,7 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from veridical.corpus import Parsed, ReadOptions, Refused, Source, beir, chunk, fingerprint, parse_all
+from veridical.corpus import Parsed, Parsing, ReadOptions, Refused, Source, beir, chunk, fingerprint, parse_all
 from veridical.corpus.fingerprint import reader_fingerprint
 from veridical.corpus.tokens import open_counter
 from veridical.errors import InputRefused
@@ -175,7 +175,9 @@ class Ingest:
                     else:
                         await self._take(run, item)
                 await self._flush(run)
-            finally:  # stops the worker processes, also when the caller went away
+            finally:  # also when the caller went away; a worker that hangs over a file is not waited for
+                if isinstance(parsed, Parsing):
+                    parsed.stop()
                 await loop.run_in_executor(parsing, parsed.close)
 
     def _refuse(self, run: _Open, refused: Refused) -> None:

@@ -341,7 +341,9 @@ class Relevance:
             codes += [
                 self.encoder.pair(ids[question][: most // 2], ids[passage][start : start + room]) for start in starts
             ]
-        logits = self.encoder.logits(codes)[:, column] if codes else []
+        if not codes:
+            return []
+        logits = self.encoder.logits(codes)[:, column]
         return [max(_logistic(float(logits[row]), settings) for row in found) for found in rows]
 
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from veridical.errors import ModelUnavailable
+from veridical.models.onnx import open_session
 
 if TYPE_CHECKING:
     import numpy as np
@@ -204,18 +205,7 @@ class MiniLm:
 
     @cached_property
     def _session(self) -> InferenceSession:
-        from onnxruntime import GraphOptimizationLevel, InferenceSession, SessionOptions
-
-        path = self._check_size("model.onnx")
-        options = SessionOptions()
-        options.intra_op_num_threads = 1
-        # The graph is written in fused operators already; looking for more to fuse only delays the start.
-        options.graph_optimization_level = GraphOptimizationLevel.ORT_DISABLE_ALL
-        options.log_severity_level = 3
-        try:
-            return InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-        except Exception as error:  # onnxruntime raises nothing narrower
-            raise ModelUnavailable(f"{path} cannot be loaded: {error}", fix=_REINSTALL) from error
+        return open_session(self._check_size("model.onnx"), _REINSTALL)
 
 
 def _cores() -> int:

@@ -99,7 +99,7 @@ class Causal(nn.Module):
         self.body = body
         self.classifier = nn.Linear(body.config.hidden_size, len(OUTPUTS))
 
-    def forward(self, ids: Tensor, types: Tensor, mask: Tensor) -> Tensor:
+    def forward(self, ids: Tensor, _types: Tensor, mask: Tensor) -> Tensor:
         # Padding stands at the end, where a causal model cannot see it: no mask, and the fast attention kernel.
         hidden = self.body(input_ids=ids, use_cache=False).last_hidden_state
         out: Tensor = self.classifier(hidden[torch.arange(len(ids), device=ids.device), mask.sum(1) - 1])
@@ -145,8 +145,8 @@ def token_batches(lengths: NDArray[np.int64], budget: int, rng: np.random.Genera
     """Every row once, in batches of like length that hold about `budget` tokens, in random order."""
     order = rng.permutation(len(lengths))
     batches = []
-    for chunk in np.array_split(order, max(1, len(order) // 20_000)):
-        chunk = chunk[np.argsort(lengths[chunk], kind="stable")]
+    for some in np.array_split(order, max(1, len(order) // 20_000)):
+        chunk = some[np.argsort(lengths[some], kind="stable")]
         sizes = np.cumsum(np.ceil(lengths[chunk] / 8) * 8)
         cuts = np.flatnonzero(np.diff(sizes // budget)) + 1
         batches += np.split(chunk, cuts)
@@ -197,7 +197,7 @@ def train(
     groups = [{"params": decayed, "weight_decay": 0.01}, {"params": others, "weight_decay": 0.0}]
     optimiser = torch.optim.AdamW(groups, lr=plan.rate, fused=tokens.flat.is_cuda)
     model.train()
-    began, step, batches, total = time.monotonic(), 0, iter(()), 0.0
+    began, step, batches = time.monotonic(), 0, iter(())
     while True:
         progress = max(step / steps, (time.monotonic() - began) / plan.seconds)
         if progress >= 1:

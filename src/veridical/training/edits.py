@@ -1,8 +1,8 @@
 """Small changes to a sentence that keep its meaning or break it: what subtle errors are made of.
 
 Every function takes the random source it draws from and returns the changed sentence, or None when the sentence
-offers nothing to change. None of them transposes digits, shifts a month or mixes two names: those are the rules
-of the test (`benchmarks/judge.py`), which training must not see.
+offers nothing to change. None of them transposes digits or mixes two names: those are the rules
+of the test (`judge_tests.swap_test`), which training must not see.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class Pool:
         far = [found for found in far if not _overlap(found, name)]
         alike = [found for found in near if len(found.split()) == shape] or near
         if alike and rng.random() < 0.6:
-            return rng.choice(alike)
+            return str(rng.choice(alike))
         return next((found for found in far if len(found.split()) == shape), far[0] if far else None)
 
     def another_number(self, number: str, rng: Random) -> str:
@@ -110,7 +110,7 @@ def names_in(text: str) -> list[str]:
     """Capitalised runs of words; a single word that only begins a sentence is no name."""
     found = []
     for match in NAME.finditer(text):
-        begins = match.start() == 0 or text[: match.start()].rstrip()[-1:] in ".!?\"“:"
+        begins = match.start() == 0 or text[: match.start()].rstrip()[-1:] in '.!?"“:'
         if not (begins and " " not in match.group()) and len(match.group()) > 2:
             found.append(match.group())
     return found
@@ -150,7 +150,7 @@ def change_name(sentence: str, pool: Pool, rng: Random) -> str | None:
     return sentence.replace(name, other, 1) if other else None
 
 
-def exchange_names(sentence: str, pool: Pool, rng: Random) -> str | None:
+def exchange_names(sentence: str, _pool: Pool, rng: Random) -> str | None:
     names = list(dict.fromkeys(names_in(sentence)))
     if len(names) < 2:
         return None
@@ -160,7 +160,7 @@ def exchange_names(sentence: str, pool: Pool, rng: Random) -> str | None:
     return sentence.replace(one, "\0", 1).replace(other, one, 1).replace("\0", other, 1)
 
 
-def negate(sentence: str, pool: Pool, rng: Random) -> str | None:
+def negate(sentence: str, _pool: Pool, rng: Random) -> str | None:
     if _NEGATED.search(sentence):
         return _NEGATED.sub(r"\1", sentence, count=1)
     past = _PAST.match(sentence)
@@ -173,11 +173,11 @@ def negate(sentence: str, pool: Pool, rng: Random) -> str | None:
     return f"{sentence[: match.end()]} {word}{sentence[match.end() :]}"
 
 
-def use_opposite(sentence: str, pool: Pool, rng: Random) -> str | None:
+def use_opposite(sentence: str, _pool: Pool, rng: Random) -> str | None:
     return _swap_word(sentence, OPPOSITES, rng, both_ways=True)
 
 
-def strengthen(sentence: str, pool: Pool, rng: Random) -> str | None:
+def strengthen(sentence: str, _pool: Pool, rng: Random) -> str | None:
     return _swap_word(sentence, STRONGER, rng, both_ways=False)
 
 
@@ -210,7 +210,9 @@ def simplify(sentence: str, title: str, rng: Random) -> str:
     plain = re.sub(r"\s*\(.*", "", title)
     if pronoun and plain and rng.random() < 0.6:
         claim = plain + claim[pronoun.end(1) :]
-    made = re.match(r"(.{3,60}?) (?:is|was) an? (.{2,60}?),? (directed|written|produced|founded|composed) by (.+)", claim)
+    made = re.match(
+        r"(.{3,60}?) (?:is|was) an? (.{2,60}?),? (directed|written|produced|founded|composed) by (.+)", claim
+    )
     if made and rng.random() < 0.4:
         by = names_in(f"x {made.group(4)}")
         if by:

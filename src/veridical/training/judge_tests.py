@@ -74,7 +74,7 @@ def load_test(data: Path, test: Test) -> tuple[list[tuple[str, str]], NDArray[np
 
 def swap_test(corpus: Corpus, most: int = 3000) -> tuple[list[tuple[str, str]], NDArray[np.int64], list[str]]:
     """Sentences of held-out passages, as they stand and with two digits exchanged or half a name replaced."""
-    rng = Random(5)
+    rng = Random(5)  # noqa: S311 - not for secrets
     names = [name for name in corpus.names if len(name.split()) == 2]
     pairs: list[tuple[str, str]] = []
     kinds: list[str] = []
@@ -92,7 +92,9 @@ def swap_test(corpus: Corpus, most: int = 3000) -> tuple[list[tuple[str, str]], 
 
 def _transpose(sentence: str, rng: Random) -> str | None:
     """Two neighbouring digits exchanged: 1987 becomes 1978, the 12th the 21st's number."""
-    places = [m.start() for m in re.finditer(r"(\d)(?=(\d))", sentence) if sentence[m.start()] != sentence[m.start() + 1]]
+    places = [
+        m.start() for m in re.finditer(r"(\d)(?=(\d))", sentence) if sentence[m.start()] != sentence[m.start() + 1]
+    ]
     # A number of four digits keeps its first, so that a year stays one that might have been.
     places = [at for at in places if not re.match(r"(?<!\d)\d{4}(?!\d)", sentence[at:]) and sentence[at + 1] != "0"]
     if not places:
@@ -162,7 +164,9 @@ def best_threshold(scores: NDArray[Any], supported: NDArray[Any], sources: Seque
     return float(steps[smooth.argmax()]), float(values[smooth.argmax()])
 
 
-def measure(judge: LocalJudge, data: Path, corpus: Corpus, threshold: float, only: Sequence[str] = ()) -> dict[str, Any]:
+def measure(
+    judge: LocalJudge, data: Path, corpus: Corpus, threshold: float, only: Sequence[str] = ()
+) -> dict[str, Any]:
     """Every figure of the judge at one threshold: per set, the mean of the ten, the swaps."""
     figures: dict[str, Any] = {}
     for name, test in TESTS.items():
