@@ -39,8 +39,8 @@ def entail(encoder: CrossEncoder, premise: str, claim: str) -> Entailment:
 
 
 def test_a_long_passage_is_read_in_windows_and_the_best_counts(counting: CountingEncoder) -> None:
-    filler = "The weather was mild and the road was dry. " * 200
-    assert entail(counting, f"{filler}Quartz is hard. {filler}", "Quartz is a mineral.").entailment > 0.9
+    filler = " ".join(f"The weather of day {n} was mild and the road was dry." for n in range(200))
+    assert entail(counting, f"{filler} Quartz is hard. {filler}", "Quartz is a mineral.").entailment > 0.9
     assert len(counting.asked) > 5
     assert max(len(code.ids) for code in counting.asked) <= counting.max_tokens
 

@@ -26,7 +26,7 @@ OUTPUTS = ("entailment", "neutral", "contradiction", "relevance")
 # ── the model ────────────────────────────────────────────────────────────────────────────────────
 
 
-class Attention(nn.Module):
+class Attention(nn.Module):  # type: ignore[misc]
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()
         self.heads = heads
@@ -44,7 +44,7 @@ class Attention(nn.Module):
         return out
 
 
-class Layer(nn.Module):
+class Layer(nn.Module):  # type: ignore[misc]
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()
         self.attention = Attention(width, heads)
@@ -59,7 +59,7 @@ class Layer(nn.Module):
         return out
 
 
-class Bert(nn.Module):
+class Bert(nn.Module):  # type: ignore[misc]
     """(ids, types, mask) → one row of outputs a pair."""
 
     def __init__(self, layers: int = 6, width: int = 384, heads: int = 12, words: int = 30522) -> None:
@@ -91,7 +91,7 @@ class Bert(nn.Module):
         return out
 
 
-class Causal(nn.Module):
+class Causal(nn.Module):  # type: ignore[misc]
     """A causal language model whose last token is read by one linear layer: the teacher."""
 
     def __init__(self, body: Any) -> None:
@@ -124,9 +124,8 @@ class Tokens:
         flat = np.fromiter((token for ids, _ in codes for token in ids), np.int32, int(lengths.sum()))
         starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
         splits = np.array([split for _, split in codes], np.int64)
-        return cls(
-            *(torch.from_numpy(x).to(device) for x in (flat, starts)), lengths, torch.from_numpy(splits).to(device)
-        )
+        on_device = [torch.from_numpy(array).to(device) for array in (flat, starts, splits)]
+        return cls(on_device[0], on_device[1], lengths, on_device[2])
 
     def batch(self, rows: NDArray[np.int64]) -> tuple[Tensor, Tensor, Tensor]:
         device = self.flat.device
@@ -197,14 +196,15 @@ def train(
     groups = [{"params": decayed, "weight_decay": 0.01}, {"params": others, "weight_decay": 0.0}]
     optimiser = torch.optim.AdamW(groups, lr=plan.rate, fused=tokens.flat.is_cuda)
     model.train()
-    began, step, batches = time.monotonic(), 0, iter(())
+    began, step = time.monotonic(), 0
+    batches: Iterator[NDArray[np.int64]] = iter(())
     while True:
         progress = max(step / steps, (time.monotonic() - began) / plan.seconds)
         if progress >= 1:
             break
-        rows = next(batches, None)  # type: ignore[arg-type]
+        rows = next(batches, None)
         if rows is None:
-            batches = token_batches(tokens.lengths, plan.batch_tokens, rng)  # type: ignore[assignment]
+            batches = token_batches(tokens.lengths, plan.batch_tokens, rng)
             continue
         for group in optimiser.param_groups:
             group["lr"] = plan.rate * min(1.0, step / (0.05 * steps + 1)) * (1 - progress)
@@ -225,7 +225,7 @@ def train(
     log(f"trained {step} of {steps} steps in {time.monotonic() - began:.0f} s")
 
 
-@torch.no_grad()
+@torch.no_grad()  # type: ignore[untyped-decorator]
 def predict(model: nn.Module, tokens: Tokens, batch_tokens: int = 131_072, *, exact: bool = False) -> Tensor:
     """Logits, one row a pair; `exact` computes in float32."""
     model.eval()

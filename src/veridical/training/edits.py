@@ -90,7 +90,7 @@ class Pool:
             return str(int(number) + rng.choice([-30, -12, -7, -4, -3, -2, -1, 1, 2, 3, 5, 9, 20]))
         near = [found for found in NUMBER.findall(self.local) if found != number and not YEAR.fullmatch(found)]
         if near and rng.random() < 0.5:
-            return rng.choice(near)
+            return str(rng.choice(near))
         value = int(re.sub(r"[,.].*", "", number) or 0)
         return str(max(0, value + rng.choice([-3, -2, -1, 1, 2, 3, 5, 7, 11])) if value < 60 else value * 3 // 2 + 1)
 

@@ -87,7 +87,7 @@ def calibrate(data: Path, work: Path, name: str, device: str) -> dict[str, Any]:
         threshold, accuracy = best_threshold(scores, supported, sources)
         error = calibration_error(scores[half], supported[half])
         tried = {
-            "window_tokens": window, "temperature": encoder.manifest["judge"]["temperature"], "threshold": round(threshold, 2),
+            **encoder.manifest["judge"], "threshold": round(threshold, 2),
             "dev_macro_balanced_accuracy": round(accuracy, 4), "dev_ece": round(error, 4),
         }  # fmt: skip
         found["tried"].append(tried)

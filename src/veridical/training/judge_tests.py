@@ -186,7 +186,8 @@ def measure(
             figures[f"swaps-{kind}"] = _figures(scores[part], supported[part], threshold)
     ten = [figures[name]["balanced_accuracy"] for name, test in TESTS.items() if test.averaged and name in figures]
     best = [figures[name]["best"] for name, test in TESTS.items() if test.averaged and name in figures]
-    figures["mean"] = {"balanced_accuracy": round(float(np.mean(ten)), 4), "best": round(float(np.mean(best)), 4)}
+    if ten:
+        figures["mean"] = {"balanced_accuracy": round(float(np.mean(ten)), 4), "best": round(float(np.mean(best)), 4)}
     return figures
 
 
