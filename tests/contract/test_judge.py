@@ -1,4 +1,4 @@
-"""What every judge promises, asked of the fake, of the verbatim one and of the one that ships."""
+"""What every judge promises, asked of the fake and of the verbatim one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import math
 
 import pytest
 
-from veridical.models.cross import LocalJudge
 from veridical.models.fake import FakeJudge
 from veridical.models.verbatim import Verbatim
 from veridical.ports import Judge
@@ -22,11 +21,11 @@ PAIRS = [
 ]
 
 
-@pytest.fixture(scope="module", params=["fake", "verbatim", "local"])
+@pytest.fixture(scope="module", params=["fake", "verbatim"])
 def judge(request: pytest.FixtureRequest) -> Judge:
     if request.param == "fake":
         return FakeJudge({claim: Entailment(0.9, 0.1, 0.0) for _, claim in (PAIRS[0], PAIRS[2])})
-    return Verbatim() if request.param == "verbatim" else LocalJudge()
+    return Verbatim()
 
 
 def ask(judge: Judge, pairs: list[tuple[str, str]]) -> list[Entailment]:

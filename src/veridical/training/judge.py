@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from veridical.models.cross import Code
 from veridical.training import judge_data as rows_of
+from veridical.training.cross import Code
 from veridical.training.export_embedder import parse_safetensors, read_source
 from veridical.training.judge_measure import (
     MAX_TOKENS,

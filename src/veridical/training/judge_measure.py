@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from veridical.models.cross import FORMAT, Code, CrossEncoder, LocalJudge, Relevance, combine
 from veridical.training import judge_data as rows_of
+from veridical.training.cross import FORMAT, Code, CrossEncoder, LocalJudge, Relevance, combine
 
 TOKENIZER = Path(__file__).parents[1] / "models" / "weights" / "minilm" / "tokenizer.json"
 MAX_TOKENS = 320
@@ -25,7 +25,7 @@ class TorchEncoder(CrossEncoder):
     """The same cross-encoder, run in float32 by torch: what the 8-bit model is compared with."""
 
     def __init__(self, state: Path, settings: Mapping[str, Any], device: str) -> None:
-        super().__init__(threads=1)
+        super().__init__(state.parent, threads=1)
         self.state, self.settings, self.device = state, settings, device
 
     @cached_property
@@ -72,7 +72,7 @@ def settings_of(calibration: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def calibrate(data: Path, work: Path, name: str, device: str) -> dict[str, Any]:
-    """Temperature, window and threshold from the lengthened dev set; relevance's from held-in SQuAD titles."""
+    """Temperature, window and threshold from the lengthened dev set; relevance's from unseen SQuAD articles."""
     from veridical.training.judge_tests import best_threshold, calibration_error
 
     corpus = rows_of.read_corpus(data)
@@ -124,7 +124,7 @@ def relevance_dev(data: Path) -> list[rows_of.Row]:
 
 
 def _fit_relevance(data: Path, work: Path, name: str, device: str) -> dict[str, float]:
-    """Slope and offset (Platt) on PopQA questions of training and on unseen SQuAD articles, each half the weight."""
+    """Slope and offset (Platt) on SQuAD articles that training never saw."""
     encoder = TorchEncoder(work / f"{name}.npz", settings_of({}), device)
     rows = relevance_dev(data)
     scores = np.array(Relevance(encoder).score_now([(row.first, row.second) for row in rows]))

@@ -15,7 +15,7 @@ from veridical.training import edits
 from veridical.training.judge_data import Corpus, read
 
 if TYPE_CHECKING:
-    from veridical.models.cross import LocalJudge
+    from veridical.training.cross import LocalJudge
 
 
 class Test(NamedTuple):

@@ -1,4 +1,4 @@
-"""The cross-encoder that ships: one 22M-parameter model, 8-bit, that reads two texts together.
+"""A trained cross-encoder at work: one 22M-parameter model that reads two texts together. (None ships yet.)
 
 `LocalJudge` asks it whether a passage carries a claim, `Relevance` whether a passage answers a question. A long
 passage is read in overlapping windows of whole sentences, and the best window counts; a claim of several
@@ -30,9 +30,8 @@ if TYPE_CHECKING:
     from onnxruntime import InferenceSession
     from tokenizers import Tokenizer
 
-WEIGHTS = Path(__file__).parent / "weights" / "judge"
 FORMAT = 1  # of the manifest and of the graph's inputs and outputs
-_REINSTALL = "reinstall the package: pip install --force-reinstall --no-deps veridical"
+_TRAIN_AGAIN = "make them with `python -m veridical.training.judge all`"
 _BATCH_TOKENS = 1024
 _SLICE_PAIRS = 128  # what is held in memory at once, and what one caller does before another gets its turn
 _REMEMBERED = 20_000  # scores kept
@@ -56,7 +55,7 @@ class CrossEncoder:
     Raises ModelUnavailable when the weights are missing, damaged or of another version, or answer with nonsense.
     """
 
-    def __init__(self, threads: int | None = None, weights: Path = WEIGHTS) -> None:
+    def __init__(self, weights: Path, threads: int | None = None) -> None:
         self.threads = threads or _cores()
         self.weights = weights
 
@@ -87,7 +86,7 @@ class CrossEncoder:
             results[rows] = values
         if not np.isfinite(results).all():
             raise ModelUnavailable(
-                f"{self.weights / 'model.onnx'} answered with something that is no number", fix=_REINSTALL
+                f"{self.weights / 'model.onnx'} answered with something that is no number", fix=_TRAIN_AGAIN
             )
         return results
 
@@ -98,7 +97,7 @@ class CrossEncoder:
             with self._file(name).open("rb") as content:
                 found[name] = hashlib.file_digest(content, "sha256").hexdigest()
             if found[name] != entry["sha256"]:
-                raise ModelUnavailable(f"{self.weights / name} is damaged", fix=_REINSTALL)
+                raise ModelUnavailable(f"{self.weights / name} is damaged", fix=_TRAIN_AGAIN)
         return found
 
     # ── inside ───────────────────────────────────────────────────────────────────────────────────
@@ -117,10 +116,12 @@ class CrossEncoder:
         try:
             manifest: dict[str, Any] = json.loads((self.weights / "manifest.json").read_text())
         except (OSError, ValueError) as error:
-            raise ModelUnavailable(f"the judge's manifest cannot be read: {error}", fix=_REINSTALL) from error
+            raise ModelUnavailable(f"the judge's manifest cannot be read: {error}", fix=_TRAIN_AGAIN) from error
         if manifest.get("format") != FORMAT:
             found = manifest.get("format")
-            raise ModelUnavailable(f"{self.weights} is of format {found}, this version reads {FORMAT}", fix=_REINSTALL)
+            raise ModelUnavailable(
+                f"{self.weights} is of format {found}, this version reads {FORMAT}", fix=_TRAIN_AGAIN
+            )
         return manifest
 
     @property
@@ -131,7 +132,7 @@ class CrossEncoder:
         path = self.weights / name
         expected, size = self.manifest["files"][name]["bytes"], path.stat().st_size if path.is_file() else 0
         if size != expected:
-            raise ModelUnavailable(f"{path} has {size} bytes instead of {expected}", fix=_REINSTALL)
+            raise ModelUnavailable(f"{path} has {size} bytes instead of {expected}", fix=_TRAIN_AGAIN)
         return path
 
     @cached_property
@@ -151,7 +152,7 @@ class CrossEncoder:
         try:
             return Tokenizer.from_file(str(path))
         except Exception as error:  # tokenizers raises nothing narrower
-            raise ModelUnavailable(f"{path} cannot be loaded: {error}", fix=_REINSTALL) from error
+            raise ModelUnavailable(f"{path} cannot be loaded: {error}", fix=_TRAIN_AGAIN) from error
 
     @cached_property
     def _session(self) -> InferenceSession:
@@ -166,7 +167,7 @@ class CrossEncoder:
         try:
             return InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
         except Exception as error:  # onnxruntime raises nothing narrower
-            raise ModelUnavailable(f"{path} cannot be loaded: {error}", fix=_REINSTALL) from error
+            raise ModelUnavailable(f"{path} cannot be loaded: {error}", fix=_TRAIN_AGAIN) from error
 
 
 class _Remembered(Generic[_Value]):
@@ -203,8 +204,8 @@ def _digest(pair: tuple[str, str]) -> bytes:
 class LocalJudge:
     """Does the passage carry the claim? English only. `threshold` is where support was found to begin."""
 
-    def __init__(self, encoder: CrossEncoder | None = None) -> None:
-        self.encoder = encoder or CrossEncoder()
+    def __init__(self, encoder: CrossEncoder) -> None:
+        self.encoder = encoder
         self._remembered: _Remembered[Entailment] = _Remembered(_REMEMBERED)
 
     @property
@@ -307,8 +308,8 @@ def combine(probabilities: NDArray[np.float64] | None, claim_rows: Sequence[Sequ
 class Relevance:
     """How likely the passage holds the answer to the question, 0..1; `2 * p - 1` is CRAG's scale."""
 
-    def __init__(self, encoder: CrossEncoder | None = None) -> None:
-        self.encoder = encoder or CrossEncoder()
+    def __init__(self, encoder: CrossEncoder) -> None:
+        self.encoder = encoder
         self._remembered: _Remembered[float] = _Remembered(_REMEMBERED)
 
     async def score(self, pairs: Sequence[tuple[str, str]]) -> Sequence[float]:
