@@ -50,10 +50,10 @@ $(VENV)/.core: pyproject.toml | $(VENV)/bin/python
 
 $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
 	@echo "Installing veridical, its development tools and the local runtime into $(VENV) (once) ..."
-	$(BIN)/python -m pip install --quiet --editable '.[dev,local,web]'
+	$(BIN)/python -m pip install --quiet --editable '.[dev,local,ocr,web]'
 	@touch $@ $(VENV)/.core
 
 $(VENV)/.bench: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --editable '.[dev,local,web,bench]'
+	$(BIN)/python -m pip install --quiet --editable '.[dev,local,ocr,web,bench]'
 	$(BIN)/python -m pip install --quiet --no-deps llama-index-retrievers-bm25
 	@touch $@ $(VENV)/.dev $(VENV)/.core

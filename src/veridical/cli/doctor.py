@@ -132,6 +132,7 @@ def look_at_extras(_run: Run, _settings: Settings) -> Iterator[Finding]:
     local = find_spec("xllamacpp") is not None or find_spec("llama_cpp") is not None
     for extra, here, use in (
         ("local", local, "language models in this process"),
+        ("ocr", find_spec("rapidocr") is not None, "pages of a PDF that are pictures, with read.ocr"),
         ("web", find_spec("trafilatura") is not None, "the main text of web pages by trafilatura"),
     ):
         fix = "" if here else f"pip install 'veridical[{extra}]'"
