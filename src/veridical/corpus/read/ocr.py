@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from importlib.util import find_spec
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -30,6 +31,7 @@ def recognise(image: NDArray[np.uint8]) -> str:
     `image` is of height x width x (blue, green, red). Takes half a second of one core a line. Raises ConfigError.
     """
     require_ocr()
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # see models/onnx.py: asked when onnxruntime is loaded
     from rapidocr import RapidOCR
 
     # Files are read in as many processes as there are cores: each keeps to its own.
