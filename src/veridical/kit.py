@@ -86,7 +86,7 @@ class Kit:
                 self.trace.token(draft.text)
             else:
                 text = await self.ask("answer_cited", question=question, passages=prompts.render_passages(passages))
-                draft = self._read_draft(text, passages)
+                draft = as_draft(text, passages)
             note(text=draft.text, abstained=draft.abstained)
             return draft
 
@@ -115,11 +115,6 @@ class Kit:
             method=repr(method),
             trace_id=self.trace.id,
         )
-
-    def _read_draft(self, text: str, passages: Sequence[Passage]) -> Draft:
-        if text.strip().lower().startswith(_I_DO_NOT_KNOW):
-            return Draft("", tuple(passages), "the language model found no answer in the passages")
-        return Draft(text.strip(), tuple(passages))
 
     async def _complete(self, prompt: Prompt, sampling: Sampling) -> str:
         if self.generator is None:
@@ -156,3 +151,11 @@ class Kit:
                 if deadline.expired():
                     raise self.meter.spent("seconds") from None
                 raise
+
+
+def as_draft(reply: str, passages: Sequence[Passage] = ()) -> Draft:
+    """What a model replied, as a draft; one that begins by saying that it does not know has abstained."""
+    text = reply.strip()
+    if text.lower().startswith(_I_DO_NOT_KNOW):
+        return Draft("", tuple(passages), "the language model says that it does not know")
+    return Draft(text, tuple(passages))

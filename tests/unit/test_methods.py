@@ -76,7 +76,7 @@ def test_invalid_marks_are_removed_and_counted() -> None:
 def test_a_model_that_does_not_know_abstains() -> None:
     answer = ask({"answer_cited": "I don't know."})
     assert (answer.status, answer.text, answer.claims) == (Status.ABSTAINED, "", ())
-    assert "no answer" in answer.reason
+    assert "does not know" in answer.reason
 
 
 def test_a_model_that_writes_nothing_abstains() -> None:
@@ -248,6 +248,11 @@ def test_closed_answers_from_memory_and_cites_nothing() -> None:
     answer = asyncio.run(Closed()(make_kit({"answer_closed": "In 1913 [1]."}), QUESTION))
     assert (answer.text, answer.invalid_marks, answer.sources) == ("In 1913.", 1, ())
     assert answer.claims[0].verdict.label is Label.UNVERIFIED
+
+
+def test_closed_may_not_know() -> None:
+    answer = asyncio.run(Closed()(make_kit({"answer_closed": "I don't know."}), QUESTION))
+    assert (answer.status, answer.claims) == (Status.ABSTAINED, ())
 
 
 def test_closed_refuses_without_a_language_model() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from veridical.types import Draft
+from veridical.kit import as_draft
 
 if TYPE_CHECKING:
     from veridical.kit import Kit
@@ -18,4 +18,4 @@ class Closed:
 
     async def __call__(self, kit: Kit, question: str) -> Answer:
         text = await kit.ask("answer_closed", question=question)
-        return await kit.conclude(question, Draft(text.strip()), self)
+        return await kit.conclude(question, as_draft(text), self)
