@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from veridical.errors import ModelUnavailable
+from veridical.models.onnx import open_session
 from veridical.text.sentences import split_sentences
 from veridical.types import Entailment
 
@@ -156,18 +157,7 @@ class CrossEncoder:
 
     @cached_property
     def _session(self) -> InferenceSession:
-        from onnxruntime import GraphOptimizationLevel, InferenceSession, SessionOptions
-
-        path = self._file("model.onnx")
-        options = SessionOptions()
-        options.intra_op_num_threads = 1
-        # The graph is written in fused operators already; looking for more to fuse only delays the start.
-        options.graph_optimization_level = GraphOptimizationLevel.ORT_DISABLE_ALL
-        options.log_severity_level = 3
-        try:
-            return InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-        except Exception as error:  # onnxruntime raises nothing narrower
-            raise ModelUnavailable(f"{path} cannot be loaded: {error}", fix=_TRAIN_AGAIN) from error
+        return open_session(self._file("model.onnx"), _TRAIN_AGAIN)
 
 
 class _Remembered(Generic[_Value]):
