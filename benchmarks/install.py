@@ -13,7 +13,7 @@ from benchmarks.machine import ROOT
 from benchmarks.report import AT_MOST, Figure, Section, Table
 from benchmarks.timing import median_process
 
-_EXTRAS = ("local", "web", "server", "bench", "dev")
+_EXTRAS = ("local", "ocr", "web", "server", "bench", "dev")
 _TOOLS = {"pip", "setuptools", "wheel"}  # come with the environment, not with the package
 
 
