@@ -18,14 +18,14 @@ from benchmarks.machine import ROOT, describe
 from benchmarks.report import write
 from veridical.errors import VeridicalError
 
-NAMES = ("lexical", "dense", "hybrid", "ingest", "retrieval", "embedder", "quote", "install")
+NAMES = ("lexical", "dense", "hybrid", "ingest", "retrieval", "embedder", "quote", "alce", "install")
 
 
 def main() -> int:
     options = _parse()
     if len(options.names) == 1 and options.names[0] in NAMES:
         return _run_one(options.names[0], options)
-    names = options.names or NAMES
+    names = options.names or [name for name in NAMES if name != "alce" or options.public]
     try:
         data_folder()  # one message now rather than one a benchmark
     except VeridicalError as error:
@@ -44,6 +44,7 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("--scratch", type=Path, default=Path.home() / ".cache" / "veridical" / "bench")
     parser.add_argument("--out", type=Path, help="where the pages go (default: docs/results; with --quick: scratch)")
     parser.add_argument("--vectors", type=Path, help="for `retrieval`: a folder SET/{corpus,queries_test}.npy")
+    parser.add_argument("--public", type=Path, help="for `alce`: the public script's eval.py, utils.py beside it")
     options = parser.parse_args()
     unknown = sorted(set(options.names) - set(NAMES))
     if unknown:
@@ -57,13 +58,15 @@ def _run_apart(name: str, options: argparse.Namespace) -> int:
     flags = ["--scratch", options.scratch, "--out", options.out]
     flags += ["--quick"] if options.quick else []
     flags += ["--vectors", options.vectors] if options.vectors else []
+    flags += ["--public", options.public] if options.public else []
     return subprocess.run([sys.executable, "-m", "benchmarks", name, *map(str, flags)], check=False).returncode
 
 
 def _run_one(name: str, options: argparse.Namespace) -> int:
-    setup = Setup(options.scratch, options.quick, options.vectors)
+    setup = Setup(options.scratch, options.quick, options.vectors, options.public)
     setup.scratch.mkdir(parents=True, exist_ok=True)
     flags = (["--quick"] if options.quick else []) + (["--vectors", "DIR"] if options.vectors else [])
+    flags += ["--public", "eval.py"] if options.public else []
     machine = describe(" ".join(["python -m benchmarks", name, *flags]))
     print(f"{name} …", flush=True)
     began = time.perf_counter()

@@ -23,6 +23,7 @@ class Setup:
     scratch: Path
     quick: bool = False
     vectors: Path | None = None  # precomputed vectors for `retrieval`
+    public: Path | None = None  # the public ALCE script for `alce`
 
     @property
     def passages(self) -> int:

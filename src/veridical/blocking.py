@@ -79,6 +79,9 @@ class Engine:
     ) -> Answer:
         return self._wait(self._engine.ask(question, method=method, where=where, history=history, sinks=sinks))
 
+    def verify(self, text: str, passages: Sequence[Passage] | None = None, *, sinks: Sequence[Sink] = ()) -> Answer:
+        return self._wait(self._engine.verify(text, passages, sinks=sinks))
+
     def document(self, document_id: str) -> Document | None:
         return self._wait(self._engine.document(document_id))
 

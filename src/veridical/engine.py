@@ -17,13 +17,15 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from veridical.budget import Budget, Meter
-from veridical.errors import InputRefused
+from veridical.errors import ConfigError, InputRefused
 from veridical.events import Sink, Trace
 from veridical.kit import Kit
 from veridical.methods.condense import Turn, condense
 from veridical.methods.registry import find_method
 from veridical.settings import Settings
 from veridical.types import Answer, Document, Filter, Passage
+from veridical.verification import Policy
+from veridical.verification.calibration import load as load_calibration
 
 if TYPE_CHECKING:
     from veridical.corpus.source import ReadOptions
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
     from veridical.ingest import Ingest, Progress, Report
     from veridical.methods.joints import Method
     from veridical.models.embed import MiniLm
-    from veridical.ports import Generator, Writer
+    from veridical.ports import Generator, Judge, Writer
 
 LONGEST_QUESTION = 8_000  # characters; more is a document, not a question
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]+")
@@ -139,22 +141,34 @@ class Engine:
             note(status=answer.status.value, trace=answer.trace_id)
         return answer
 
+    async def verify(
+        self, text: str, passages: Sequence[Passage] | None = None, *, sinks: Sequence[Sink] = ()
+    ) -> Answer:
+        """The text as an answer to no question: each sentence with its verdict, and what it rests on.
+
+        With `passages`, mark [n] of the text means passages[n-1]; without, each sentence is checked against the
+        passages that the index holds about it. A text of any length is checked in slices; no budget ends it.
+        """
+        from veridical.checking import check_text
+
+        # What was read from a file of another encoding may hold bytes that are no text; the offsets stay.
+        return await check_text(self.kit(None, sinks), text.encode("utf-8", "replace").decode(), passages)
+
     def kit(self, where: Filter | None = None, sinks: Sequence[Sink] = ()) -> Kit:
         """The verbs for one question, with a fresh budget and trace."""
-        from veridical.models.verbatim import Verbatim
-
         budget = self.settings.budget
         generator, writer = self._language_model
         return Kit(
             trace=Trace(sinks),
             meter=Meter(Budget(budget.calls, budget.tokens, budget.seconds)),
-            judge=Verbatim(),
+            judge=self.judge,
             retriever=_Lazily(self),
             generator=generator,
             writer=writer,
             where=where,
             k=self.settings.search.k,
             language=self.settings.language,
+            policy=self.policy,
         )
 
     # ── the parts ────────────────────────────────────────────────────────────────────────────────
@@ -164,6 +178,25 @@ class Engine:
         from veridical.models.embed import MiniLm
 
         return MiniLm()
+
+    @cached_property
+    def judge(self) -> Judge:
+        from veridical.models.judging import choose_judge
+
+        return choose_judge(self.settings, self._language_model[0])
+
+    @cached_property
+    def policy(self) -> Policy:
+        """Where support begins: `verify.threshold`, else what the calibration says of `verify.risk`, else the judge."""
+        verify = self.settings.verify
+        if verify.threshold is not None or verify.risk is None:
+            return Policy(verify.threshold)
+        if not verify.calibration:
+            raise ConfigError(
+                f"verify.risk = {verify.risk} means nothing without a calibration",
+                fix="fit one with `veridical verify --calibrate`, and name its file in verify.calibration",
+            )
+        return Policy(load_calibration(Path(verify.calibration)).threshold_for(verify.risk))
 
     async def index(self) -> Index:
         """The open index. Raises IndexMissing when nothing was ever added."""

@@ -1,7 +1,9 @@
 """One stream of events: the command line, the trace file and every other view read it, and nothing else.
 
 A span is a piece of work with a name. It begins with `Started` and ends with `Ended` or `Failed`; tokens that
-a model writes within it come as `Token`. Sinks are callables; a sink that raises stops the work it watches.
+a model writes within it come as `Token`. Each sentence comes as `Pending` once it is complete and as `Decided`
+once it is checked: pending before decided, both in the order of the text. Sinks are callables; a sink that raises
+stops the work it watches.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from itertools import count
 from typing import IO, TypeAlias
 
 from veridical.errors import VeridicalError
-from veridical.types import Json
+from veridical.types import Claim, Json
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,26 @@ class Token:
     text: str
 
 
-Event: TypeAlias = Started | Ended | Failed | Token
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A complete sentence that is being checked. `text` is as it was written, marks and all; `number` counts from 1."""
+
+    span: int | None
+    number: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """The verdict on the sentence of that number. The claim's span is into the draft as it stood; the answer's
+    own verdicts, which come last, are the ones that count."""
+
+    span: int | None
+    number: int
+    claim: Claim
+
+
+Event: TypeAlias = Started | Ended | Failed | Token | Pending | Decided
 Sink: TypeAlias = Callable[[Event], None]
 
 # The span that encloses the running task; tasks started within it inherit it, so parallel work nests rightly.
@@ -84,6 +105,11 @@ class Trace:
     @property
     def seconds(self) -> float:
         return self._clock() - self._began
+
+    @property
+    def enclosing(self) -> int | None:
+        """The number of the span that the running task is in."""
+        return _enclosing.get()
 
     def emit(self, event: Event) -> None:
         for sink in self._sinks:

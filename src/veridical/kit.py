@@ -6,17 +6,18 @@ A method holds no tracing, no budget and no error handling of its own: it is all
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
-from veridical import prompts
+from veridical import prompts, verification
 from veridical.errors import IndexMissing, ModelOutputInvalid, ModelUnavailable
+from veridical.streaming import does_not_know, watch
 from veridical.text.claims import cite, find_claims
 from veridical.text.marks import keep_valid_marks
-from veridical.types import Answer, Claim, Draft, Filter, Json, Passage, Prompt, Sampling, Status
-from veridical.verification import verify_claims
+from veridical.types import Answer, Claim, Draft, Filter, Json, Label, Passage, Prompt, Sampling, Status
+from veridical.verification import Policy, Verification, repair_marks
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
     Shape = TypeVar("Shape", bound=BaseModel)
 
-_I_DO_NOT_KNOW = ("i don't know", "i do not know", "i don’t know")
 _REPAIRS = 2  # rounds in which a model may mend JSON that does not fit its schema
 
 
@@ -45,6 +45,7 @@ class Kit:
     k: int = 5
     language: str = "en"
     sampling: Sampling = Sampling()
+    policy: Policy = Policy()
 
     async def search(self, query: str, k: int | None = None) -> tuple[Passage, ...]:
         """The best passages for `query`, best first."""
@@ -77,46 +78,69 @@ class Kit:
         raise AssertionError("unreachable")
 
     async def write(self, question: str, passages: Sequence[Passage]) -> Draft:
-        """A cited draft from these passages, or one that says why there is none."""
+        """A cited draft from these passages, or one that says why there is none; sentences are checked as they come."""
         async with self._step("write", passages=len(passages)) as note:
             if not passages:
                 draft = Draft("", (), "nothing in the documents resembles the question")
-            elif self.writer is not None:
-                draft = await self.writer.write(question, passages)
-                self.trace.token(draft.text)
             else:
-                text = await self.ask("answer_cited", question=question, passages=prompts.render_passages(passages))
-                draft = as_draft(text, passages)
+                async with watch(self.trace, passages, self._checker(passages), self.language) as read:
+                    draft = await self._draft(question, passages, read)
             note(text=draft.text, abstained=draft.abstained)
             return draft
 
-    async def verify(self, draft: Draft) -> tuple[Claim, ...]:
-        """The draft's sentences, each checked against the passages it cites."""
+    async def verify(self, draft: Draft) -> Verification:
+        """The draft's sentences, each checked against the passages, and where those disagree."""
         async with self._step("verify") as note:
-            claims = await verify_claims(self.judge, find_claims(draft, self.language), draft.passages, self.language)
-            note(verdicts=[claim.verdict.label.value for claim in claims])
-            return claims
+            claims = find_claims(draft, self.language)
+            found = await verification.verify(self.judge, claims, draft.passages, self.policy, self.language)
+            note(verdicts=[claim.verdict.label.value for claim in found.claims])
+            if found.conflicts:
+                note(conflicts=len(found.conflicts))
+            return found
 
     async def conclude(self, question: str, draft: Draft, method: object) -> Answer:
-        """The answer that a person sees: invalid marks removed and counted, every claim with its verdict."""
+        """The answer that a person sees: marks that name nothing removed, wrong ones repaired, a verdict a claim.
+
+        Of a draft no sentence of which is supported, only the claims are left: their spans are those in the draft.
+        """
         text, invalid = keep_valid_marks(draft.text, len(draft.passages))
-        draft = replace(draft, text=text)
-        claims = () if draft.abstained else await self.verify(draft)
-        answered = bool(claims)
+        found = Verification() if draft.abstained else await self.verify(replace(draft, text=text))
+        text, claims = repair_marks(text, found.claims, draft.passages, self.language)
+        # Without passages there was nothing to check against, and the method is known to answer from memory.
+        from_memory = bool(claims) and not draft.passages
+        status, reason = (Status.ANSWERED, "") if from_memory else judge_whole(claims)
         return Answer(
             question=question,
-            text=text if answered else "",
-            status=Status.ANSWERED if answered else Status.ABSTAINED,
+            text="" if status is Status.ABSTAINED else text,
+            status=status,
             claims=claims,
             sources=tuple(cite(n, passage) for n, passage in enumerate(draft.passages, 1)),
-            reason=draft.abstained or ("" if answered else "the model wrote nothing"),
+            reason=draft.abstained or (reason if claims else "the model wrote nothing"),
+            conflicts=found.conflicts,
             invalid_marks=invalid,
             usage=self.meter.usage,
             method=repr(method),
             trace_id=self.trace.id,
         )
 
-    async def _complete(self, prompt: Prompt, sampling: Sampling) -> str:
+    def _checker(self, passages: Sequence[Passage]) -> Callable[[Sequence[Claim]], Awaitable[Sequence[Claim]]]:
+        async def check(claims: Sequence[Claim]) -> Sequence[Claim]:
+            found = await verification.verify(self.judge, claims, passages, self.policy, self.language)
+            return found.claims
+
+        return check
+
+    async def _draft(self, question: str, passages: Sequence[Passage], read: Callable[[str], None]) -> Draft:
+        if self.writer is not None:
+            draft = await self.writer.write(question, passages)
+            self.trace.token(draft.text)
+            read(draft.text)
+            return draft
+        inputs = {"question": question, "passages": prompts.render_passages(passages)}
+        reply = await self._complete(prompts.load("answer_cited").render(inputs), self.sampling, read)
+        return as_draft(reply, passages)
+
+    async def _complete(self, prompt: Prompt, sampling: Sampling, read: Callable[[str], None] | None = None) -> str:
         if self.generator is None:
             raise ModelUnavailable(
                 "this needs a language model, and none is configured",
@@ -131,6 +155,8 @@ class Kit:
                     if chunk.text:
                         pieces.append(chunk.text)
                         self.trace.token(chunk.text)
+                        if read is not None:
+                            read(chunk.text)
                         self.meter.check_tokens(len(pieces))
                     if chunk.usage:
                         self.meter.add_tokens(chunk.usage.prompt_tokens, chunk.usage.completion_tokens)
@@ -156,6 +182,21 @@ class Kit:
 def as_draft(reply: str, passages: Sequence[Passage] = ()) -> Draft:
     """What a model replied, as a draft; one that begins by saying that it does not know has abstained."""
     text = reply.strip()
-    if text.lower().startswith(_I_DO_NOT_KNOW):
+    if does_not_know(text):
         return Draft("", tuple(passages), "the language model says that it does not know")
     return Draft(text, tuple(passages))
+
+
+def judge_whole(claims: Sequence[Claim]) -> tuple[Status, str]:
+    """What the verdicts make of the whole, and why; nothing supported is no answer, and neither is nothing said."""
+    doubtful = [claim for claim in claims if claim.verdict.label is not Label.SUPPORTED]
+    if not claims:
+        return Status.ABSTAINED, "there is no sentence in it"
+    if not doubtful:
+        return Status.ANSWERED, ""
+    if len(doubtful) < len(claims):
+        are = "is" if len(doubtful) == 1 else "are"
+        return Status.PARTIAL, f"{len(doubtful)} of {len(claims)} sentences {are} not supported by the sources"
+    reasons = {claim.verdict.reason for claim in doubtful}
+    why = f": {reasons.pop()}" if len(reasons) == 1 else ""
+    return Status.ABSTAINED, f"no sentence of the draft could be verified{why}"

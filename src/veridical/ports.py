@@ -42,6 +42,15 @@ class CrossScorer(Protocol):
 
 
 class Judge(Protocol):
+    @property
+    def threshold(self) -> float:
+        """The probability of entailment from which this judge's word counts as support."""
+        ...
+
+    def declines(self, text: str) -> str:
+        """Why this judge cannot read `text` (another language, say); empty when it can."""
+        ...
+
     async def entail(self, pairs: Sequence[tuple[str, str]]) -> Sequence[Entailment]:
         """One distribution a (premise, hypothesis) pair."""
         ...

@@ -69,6 +69,15 @@ class BudgetSettings(Section):
     seconds: float = Field(600.0, gt=0, description="seconds a question")
 
 
+class VerifySettings(Section):
+    judge: str = Field("local", description="local, llm, hf:NAME_OR_FOLDER (needs the hf extra) or verbatim")
+    votes: int = Field(3, ge=1, le=99, description="how often an llm judge is asked about a claim; the majority counts")
+    threshold: float | None = Field(None, ge=0, le=1, description="score from which a claim counts as supported")
+    risk: float | None = Field(None, gt=0, lt=1, description="largest share of shown claims that may be wrong")
+    calibration: str = Field("", description="file that maps a risk to a threshold, from `verify --calibrate`")
+    download: bool = Field(False, description="let an hf judge be fetched from the hub; otherwise nothing is")
+
+
 class Settings(Section):
     index: str = Field(".veridical", description="folder of the index")
     llm: str = Field("quote", description="quote, smollm2, a GGUF file, or openai:MODEL")
@@ -82,6 +91,7 @@ class Settings(Section):
     openai: OpenAiSettings = OpenAiSettings()
     llama: LlamaSettings = LlamaSettings()
     budget: BudgetSettings = BudgetSettings()
+    verify: VerifySettings = VerifySettings()
 
 
 @dataclass(frozen=True, slots=True)

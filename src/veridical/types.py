@@ -122,6 +122,15 @@ class Label(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Finding:
+    """Something a claim says that its evidence does not hold, found without a model: a number, a name, a quote…"""
+
+    kind: str  # number | date | unit | name | negation | quote
+    text: str  # as the claim has it
+    reason: str  # "1987 is not in the cited passage"
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """What checking a claim found. `score` is the probability of support, or None when nothing could check it."""
 
@@ -129,6 +138,9 @@ class Verdict:
     score: float | None = None
     evidence: Evidence | None = None
     reason: str = ""
+    cited: bool = False  # whether the passages that the claim cites carry it
+    repair: tuple[Citation, ...] = ()  # uncited passages that carry it, best first, when the cited ones do not
+    findings: tuple[Finding, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,10 +20,12 @@ from pathlib import Path
 import pytest
 
 from veridical import Engine, Filter, Label, Status
+from veridical.cli.demo import read_draft
 from veridical.engine import build
 from veridical.errors import ConfigError, IndexBusy, IndexMissing, InputRefused, ModelUnavailable
 from veridical.index import Writer
 from veridical.ingest import Progress
+from veridical.sample import corpus_folder, draft_file
 from veridical.serial import answer_to_json
 from veridical.settings import Settings
 
@@ -73,6 +75,49 @@ def test_documents_in_cited_answer_out(engine: Engine, docs: Path) -> None:
     assert document is not None
     assert document.text[place.span.start : place.span.end] == claim.verdict.evidence.text
     assert Path(place.uri) == docs / "light.txt"
+
+
+def test_the_shipped_judge_strikes_what_the_sources_do_not_say(tmp_path: Path, docs: Path) -> None:
+    said = "The Gut Bridge was opened to traffic on 4 May 1913. [1] Its deck is made of solid gold and silver. [1]"
+    script = tmp_path / "script.json"
+    script.write_text(json.dumps({"answer_cited": said}))
+    with Engine(tmp_path / "kb", llm=f"fake:{script}") as engine:
+        engine.add(docs)
+        answer = engine.ask("When was the Gut Bridge opened to traffic?")
+    assert answer.status is Status.PARTIAL
+    assert answer.reason == "1 of 2 sentences is not supported by the sources"
+    assert [claim.verdict.label is Label.SUPPORTED for claim in answer.claims] == [True, False]
+
+
+def test_a_text_is_checked_against_the_index(engine: Engine, docs: Path) -> None:
+    engine.add(docs)
+    text = "The lighthouse on Farrow Head was first lit in 1861.\nThe lighthouse on Farrow Head was first lit in 1742."
+    answer = engine.verify(text)
+    assert [claim.verdict.label is Label.SUPPORTED for claim in answer.claims] == [True, False]
+    evidence = answer.claims[0].verdict.evidence
+    assert evidence is not None
+    assert Path(evidence.source.uri) == docs / "light.txt"
+    assert answer.sources[evidence.source.mark - 1].passage_id == evidence.source.passage_id
+    assert [claim.span.of(text) for claim in answer.claims] == text.splitlines()
+
+
+def test_the_demos_draft_gets_its_verdicts_from_the_shipped_judge(engine: Engine) -> None:
+    engine.add(corpus_folder())
+    text, paths = read_draft(draft_file().read_text(encoding="utf-8"))
+    passages = [engine.search(text, 1, Filter(path=path))[0] for path in paths]
+    answer = engine.verify(text, passages)
+    assert [claim.verdict.label is Label.SUPPORTED for claim in answer.claims] == [True, True, True, False, False]
+    assert [claim.verdict.cited for claim in answer.claims[:3]] == [True, True, False]
+    assert [citation.mark for citation in answer.claims[2].verdict.repair] == [2]
+
+
+def test_a_strict_threshold_supports_less_and_a_risk_needs_a_calibration(tmp_path: Path, docs: Path) -> None:
+    text = "The lighthouse on Farrow Head was first lit in 1861."
+    with Engine(tmp_path / "kb", verify__threshold=1.0) as strict:
+        strict.add(docs)
+        assert strict.verify(text).status is Status.ABSTAINED
+    with Engine(tmp_path / "kb", verify__risk=0.05) as risky, pytest.raises(ConfigError, match="calibration"):
+        risky.verify(text)
 
 
 def test_an_unanswerable_question_is_declined(engine: Engine, docs: Path) -> None:

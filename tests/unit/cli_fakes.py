@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from unit.kits import BRIDGE, LIGHT, PASSAGES, make_kit
+from veridical.checking import check_text
 from veridical.corpus.source import Refused
 from veridical.events import Sink, Trace
 from veridical.index.records import Listed, Problem, Stale, Stats
@@ -18,7 +19,7 @@ from veridical.ingest import Progress, Report
 from veridical.methods.condense import Turn, lean_on
 from veridical.methods.rag import Rag
 from veridical.models.fake import FakeRetriever, FakeWriter
-from veridical.ports import Judge
+from veridical.ports import Judge, Writer
 from veridical.settings import Settings
 from veridical.types import Answer, Document, Filter, Passage
 
@@ -36,6 +37,7 @@ class FakeEngine:
         self.problems: list[Problem] = []
         self.fails: BaseException | None = None
         self.judge: Judge | None = None
+        self.writer: Writer = FakeWriter()
         self.closed = False
 
     def opened_with(self, settings: Settings) -> Self:
@@ -97,9 +99,14 @@ class FakeEngine:
     ) -> Answer:
         self._begin()
         self.asked.append((question, where, tuple(history)))
-        kit = replace(make_kit(passages=self.passages, writer=FakeWriter(), judge=self.judge), trace=Trace(sinks))
+        kit = replace(make_kit(passages=self.passages, writer=self.writer, judge=self.judge), trace=Trace(sinks))
         standalone = lean_on(history[-1].question, question) if history else question
         return asyncio.run(Rag()(kit, standalone))
+
+    def verify(self, text: str, passages: Sequence[Passage] | None = None, *, sinks: Sequence[Sink] = ()) -> Answer:
+        self._begin()
+        kit = replace(make_kit(passages=self.passages, judge=self.judge), trace=Trace(sinks))
+        return asyncio.run(check_text(kit, text, passages))
 
     def document(self, document_id: str) -> Document | None:
         self._begin()

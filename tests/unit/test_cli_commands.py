@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,8 +17,9 @@ from veridical.cli.app import app
 from veridical.errors import BudgetExceeded, IndexMissing
 from veridical.index.records import Problem
 from veridical.ingest import Report
+from veridical.models.verbatim import Verbatim
 from veridical.serial import answer_from_json
-from veridical.types import Entailment, Filter, Label, Status
+from veridical.types import Draft, Entailment, Filter, Label, Passage, Status
 
 
 @pytest.fixture
@@ -59,15 +61,86 @@ def test_the_hint_repeats_the_index_that_was_named(engine: FakeEngine) -> None:
     assert engine.settings.index == "my index"
 
 
-def test_an_unsupported_sentence_says_so_in_words(engine: FakeEngine) -> None:
-    class Contradicts:
-        async def entail(self, pairs: list[tuple[str, str]]) -> list[Entailment]:
-            return [Entailment(0.0, 0.1, 0.9) for _ in pairs]
+class Writes:
+    """A writer that always writes the same."""
 
-    engine.judge = Contradicts()  # type: ignore[assignment]
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    async def write(self, question: str, passages: Sequence[Passage]) -> Draft:
+        return Draft(self.text, tuple(passages))
+
+
+class Objects(Verbatim):
+    """Word for word, and what the passage's own 1913 rules out is contradicted."""
+
+    async def entail(self, pairs: Sequence[tuple[str, str]]) -> Sequence[Entailment]:
+        said = await super().entail(pairs)
+        return [
+            Entailment(0.0, 0.02, 0.98) if "1913" in premise and "1920" in claim else one
+            for (premise, claim), one in zip(pairs, said, strict=True)
+        ]
+
+
+def test_what_is_not_supported_is_struck_and_says_why(engine: FakeEngine) -> None:
+    engine.writer = Writes("The bridge opened in 1913. [1] It is painted green. [1] The bridge opened in 1920. [1]")
+    engine.judge = Objects()
+    lines = call("ask", "When was the bridge opened?").stdout.splitlines()
+    assert lines[0] == "✓ The bridge opened in 1913. [1]"
+    assert lines[1] == "? ~~It is painted green. [1]~~"
+    assert lines[2].startswith("    unverified: ")
+    assert lines[3] == "✗ ~~The bridge opened in 1920. [1]~~"
+    assert lines[4:6] == ["    contradicted: the cited passage says otherwise", "    [1] “The bridge opened in 1913.”"]
+    assert lines[6] == "Only in part: 2 of 3 sentences are not supported by the sources"
+
+
+def test_on_a_terminal_unsupported_is_struck_and_contradicted_is_red(
+    engine: FakeEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    engine.writer = Writes("It has five arches. [1] It is painted green. [1] The bridge opened in 1920. [1]")
+    engine.judge = Objects()
+    shown = call("ask", "When was the bridge opened?", "-q").stdout
+    assert "\x1b[2;9mIt is painted green. [1]" in shown
+    assert "\x1b[9;31mThe bridge opened in 1920. [1]" in shown
+    assert "~~" not in shown
+
+
+def test_a_repaired_citation_says_so(engine: FakeEngine) -> None:
+    engine.writer = Writes("The bridge opened in 1913. [2]")
+    lines = call("ask", "When was the bridge opened?").stdout.splitlines()
+    assert lines[:2] == ["✓ The bridge opened in 1913. [1]", "    citation repaired: [2] → [1]"]
+
+
+def test_conflicting_sources_are_both_quoted(engine: FakeEngine) -> None:
+    engine.passages = (passage(1, "The bridge opened in 1920."), passage(2, "The bridge opened in 1913."))
+    engine.judge = Objects()
+    engine.writer = Writes("The bridge opened in 1920. [1]")
+    lines = call("ask", "When was the bridge opened?").stdout.splitlines()
+    assert lines[1:4] == [
+        "! the sources disagree about: The bridge opened in 1920.",
+        "    [1] “The bridge opened in 1920.”",
+        "    [2] “The bridge opened in 1913.”",
+    ]
+    assert lines[6].startswith("[2] ")
+
+
+def test_verbose_shows_scores_and_evidence(engine: FakeEngine) -> None:
+    shown = call("ask", "When was the bridge opened?", "--verbose").stdout
+    assert "    [1] “The bridge opened in 1913.”\n    score 1.00" in shown
+    assert "score" not in call("ask", "When was the bridge opened?").stdout
+
+
+def test_a_draft_without_a_supported_sentence_is_withheld(engine: FakeEngine) -> None:
+    engine.writer = Writes("It is painted green. [1] It is long. [2]")
     result = call("ask", "When was the bridge opened?")
-    assert "✗ The bridge opened in 1913. [1]" in result.stdout
-    assert "contradicted: the cited passage says otherwise" in result.stdout
+    assert result.exit_code == 20
+    assert result.stdout.startswith("I don't know: no sentence of the draft could be verified")
+    assert "green" not in result.stdout
+    assert "2 unsupported sentences withheld; ask --verbose shows them" in result.stdout
+    assert "What comes nearest:" in result.stdout
+    assert "? ~~It is painted green. [1]~~" in call("ask", "When was the bridge opened?", "-v").stdout
 
 
 def test_abstaining_has_its_own_exit_code_and_offers_the_nearest_passages(engine: FakeEngine) -> None:

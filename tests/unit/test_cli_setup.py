@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner, Result
 
 from unit.cli_fakes import FakeEngine
+from unit.kits import passage
 from veridical.cli import doctor, models, running
 from veridical.cli.app import app
+from veridical.cli.demo import read_draft
 from veridical.errors import CorruptIndex, IndexMissing, ModelUnavailable
 from veridical.models import discover
 from veridical.models.embed import MiniLm
+from veridical.models.verbatim import Verbatim
+from veridical.sample import corpus_folder, draft_file
+from veridical.types import Entailment
 
 
 @pytest.fixture
@@ -122,18 +129,56 @@ def test_the_embedder_is_tested_for_hashes_and_sense(engine: FakeEngine) -> None
 # ── demo ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_demo_asks_three_questions_and_says_what_next(engine: FakeEngine) -> None:
+@pytest.fixture
+def island(engine: FakeEngine) -> FakeEngine:
+    """The engine of fakes, which also knows the documents that the demo's draft names."""
+    _, paths = read_draft(draft_file().read_text(encoding="utf-8"))
+    for number, path in enumerate(paths, 11):
+        text = (corpus_folder() / path).read_text(encoding="utf-8")
+        engine.passages += (replace(passage(number, text, path), uri=path),)
+    return engine
+
+
+def test_demo_asks_three_questions_and_says_what_next(island: FakeEngine) -> None:
     result = call("demo")
     assert result.exit_code == 0
     assert result.stdout.count("$ veridical ask") == 3
     assert "$ veridical search" in result.stdout
     assert "✓ supported  ✗ contradicted  ? unverified" in result.stdout
     assert "veridical add FOLDER" in result.stdout
-    assert engine.settings.index == ".demo"
+    assert island.settings.index == ".demo"
 
 
-def test_demo_json_is_three_answers(engine: FakeEngine) -> None:
-    assert len(json.loads(call("demo", "--json").stdout)) == 3
+def test_demo_strikes_what_is_not_in_the_sources_and_repairs_a_citation(island: FakeEngine) -> None:
+    shown = call("demo").stdout
+    assert "✓ The tide gauge at Kellin Haven was set up by Adela Quill in 1889. [2]\n" in shown
+    assert "    citation repaired: [1] → [2]\n" in shown
+    assert "? ~~Adela Quill also designed the Gut Bridge. [3]~~\n" in shown
+
+
+def test_demo_scripts_no_verdict(island: FakeEngine) -> None:
+    class Believing(Verbatim):
+        async def entail(self, pairs: Sequence[tuple[str, str]]) -> Sequence[Entailment]:
+            return [Entailment(1.0, 0.0, 0.0) for _ in pairs]
+
+    class Doubting(Verbatim):
+        async def entail(self, pairs: Sequence[tuple[str, str]]) -> Sequence[Entailment]:
+            return [Entailment(0.0, 1.0, 0.0) for _ in pairs]
+
+    paraphrase = "The tower was built of granite from the Upper Garth quarry. [1]"
+    assert f"? ~~{paraphrase}~~" in call("demo").stdout
+    island.judge = Believing()
+    assert f"✓ {paraphrase}" in call("demo").stdout
+    island.judge = Doubting()
+    shown = call("demo").stdout
+    assert "repaired: [" not in shown
+    assert "✓ Farrow Light" not in shown
+
+
+def test_demo_json_is_three_answers_and_the_checked_draft(island: FakeEngine) -> None:
+    answers = json.loads(call("demo", "--json").stdout)
+    assert len(answers) == 4
+    assert (answers[3]["question"], answers[3]["method"]) == ("", "verify")
 
 
 # ── a terminal ───────────────────────────────────────────────────────────────────────────────────

@@ -62,9 +62,17 @@ def test_a_sources_own_footnotes_do_not_hinder_a_quotation() -> None:
     assert claim.verdict.evidence.text == "The dam was finished in 1931.[12]"
 
 
-def test_an_uncited_sentence_is_never_supported() -> None:
-    (claim,) = ask({"answer_cited": "The bridge opened in 1913."}).claims
-    assert (claim.verdict.label, claim.verdict.reason) == (Label.UNVERIFIED, "it cites no passage")
+def test_an_uncited_sentence_that_no_passage_carries_is_never_supported() -> None:
+    (claim,) = ask({"answer_cited": "The bridge fell in 1913."}).claims
+    assert claim.verdict.label is Label.UNVERIFIED
+    assert claim.verdict.reason == "it cites no passage, and none was found to say so"
+
+
+def test_an_uncited_sentence_that_a_passage_carries_is_made_to_cite_it() -> None:
+    answer = ask({"answer_cited": "The bridge opened in 1913."})
+    assert answer.text == "The bridge opened in 1913 [1]."
+    (claim,) = answer.claims
+    assert (claim.verdict.label, claim.verdict.reason) == (Label.SUPPORTED, "citation added: [1]")
 
 
 def test_invalid_marks_are_removed_and_counted() -> None:
@@ -103,8 +111,17 @@ def test_an_unreadable_judge_fails_closed(broken: Entailment) -> None:
     assert (claim.verdict.label, claim.verdict.score) == (Label.UNVERIFIED, None)
 
 
+class English:
+    """What every judge offers beside its verdicts."""
+
+    threshold = 0.5
+
+    def declines(self, text: str) -> str:
+        return ""
+
+
 def test_a_judge_that_is_down_fails_closed() -> None:
-    class Down:
+    class Down(English):
         async def entail(self, pairs: object) -> list[Entailment]:
             raise ModelUnavailable("judge down", fix="start it")
 
@@ -114,10 +131,10 @@ def test_a_judge_that_is_down_fails_closed() -> None:
 
 
 @pytest.mark.parametrize(
-    "answer", [[], [None], [Entailment(1.0, 0.0, 0.0)] * 2, [(1.0, 0.0, 0.0)], [Entailment(0.9, 0.9, 0.9)]]
+    "answer", [[], [None], [Entailment(1.0, 0.0, 0.0)] * 9, [(1.0, 0.0, 0.0)], [Entailment(0.9, 0.9, 0.9)]]
 )
 def test_a_judge_that_answers_nonsense_supports_nothing(answer: list[object]) -> None:
-    class Nonsense:
+    class Nonsense(English):
         async def entail(self, pairs: object) -> list[object]:
             return answer
 
@@ -126,7 +143,7 @@ def test_a_judge_that_answers_nonsense_supports_nothing(answer: list[object]) ->
 
 
 def test_a_judge_that_crashes_supports_nothing() -> None:
-    class Crashing:
+    class Crashing(English):
         async def entail(self, pairs: object) -> list[Entailment]:
             raise RuntimeError("out of memory")
 
@@ -135,20 +152,26 @@ def test_a_judge_that_crashes_supports_nothing() -> None:
     assert "out of memory" in claim.verdict.reason
 
 
-def test_when_the_sentence_cannot_be_found_the_whole_passage_is_the_evidence() -> None:
-    class OnlyOnce:
-        asked = 0
-
+def test_when_no_sentence_alone_carries_it_the_whole_passage_is_the_evidence() -> None:
+    class Whole(English):
         async def entail(self, pairs: list[tuple[str, str]]) -> list[Entailment]:
-            self.asked += 1
-            if self.asked > 1:
-                raise ModelUnavailable("judge down", fix="start it")
-            return [Entailment(1.0, 0.0, 0.0) for _ in pairs]
+            return [Entailment(float(BRIDGE in p), float(BRIDGE not in p), 0.0) for p, _ in pairs]
 
-    (claim,) = ask({"answer_cited": "The bridge opened in 1913. [1]"}, judge=OnlyOnce()).claims
+    (claim,) = ask({"answer_cited": "The bridge of five arches opened in 1913. [1]"}, judge=Whole()).claims
     assert claim.verdict.label is Label.SUPPORTED
     assert claim.verdict.evidence is not None
     assert claim.verdict.evidence.text == BRIDGE
+
+
+def test_a_judge_that_is_lost_on_the_way_supports_nothing() -> None:
+    class NoSentences(English):
+        async def entail(self, pairs: list[tuple[str, str]]) -> list[Entailment]:
+            if any(BRIDGE not in premise and LIGHT not in premise for premise, _ in pairs):
+                raise ModelUnavailable("judge down", fix="start it")
+            return [Entailment(1.0, 0.0, 0.0) for _ in pairs]
+
+    (claim,) = ask({"answer_cited": "The bridge opened in 1913. [1]"}, judge=NoSentences()).claims
+    assert (claim.verdict.label, claim.verdict.score) == (Label.UNVERIFIED, None)
 
 
 def test_a_contradicting_passage_is_quoted() -> None:

@@ -16,7 +16,7 @@ from veridical.models.quote.score import SHORTLIST, shortlist
 from veridical.models.verbatim import Verbatim
 from veridical.text.claims import find_claims
 from veridical.types import Draft, Passage, Span
-from veridical.verification import verify_claims
+from veridical.verification import verify
 
 
 def passage(text: str, title: str = "", number: int = 0) -> Passage:
@@ -82,8 +82,7 @@ def test_quotes_are_verbatim_and_pass_verification(writer: QuoteWriter) -> None:
 
 def test_plain_quotes_are_judged_supported(writer: QuoteWriter) -> None:
     draft = write(writer, "How many passengers can the Halcyon carry in summer?", FERRY)
-    claims = asyncio.run(verify_claims(Verbatim(), find_claims(draft), draft.passages))
-    assert [claim.verdict.label for claim in claims] == ["supported"] * len(claims)
+    assert asyncio.run(verify(Verbatim(), find_claims(draft), draft.passages)).verified
 
 
 def test_sources_that_disagree_are_both_quoted(writer: QuoteWriter) -> None:

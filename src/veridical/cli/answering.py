@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from veridical.cli.printable import query_words, snippet
@@ -12,14 +13,21 @@ if TYPE_CHECKING:
     from veridical.blocking import Engine
     from veridical.cli.view import View
 
-_NEAREST = 3  # passages offered when there is no answer
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How much is said: passages offered when there is no answer, and whether scores and withheld drafts are shown."""
+
+    nearest: int = 3
+    verbose: bool = False
 
 
-def present(view: View, engine: Engine, answer: Answer, again: str = "", *, nearest: int = _NEAREST) -> None:
+def present(view: View, engine: Engine, answer: Answer, again: str = "", manner: Manner | None = None) -> None:
     """The answer, its sources and how to open the first; or why there is none, and what comes nearest."""
-    show_answer(view, answer)
+    manner = manner or Manner()
+    show_answer(view, answer, verbose=manner.verbose)
     if answer.status is Status.ABSTAINED:
-        _show_nearest(view, engine, answer, nearest)
+        _show_nearest(view, engine, answer, manner.nearest)
     elif (hint := open_hint(answer, again)) and not view.quiet:
         view.hang("    ", hint, "dim")
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from veridical.cli import collection, exits, models, setup, work
+from veridical.cli import collection, exits, models, setup, verify, work
 
 _TOLD = (0, 2, 3, 7, 11, 12, 20, 130)  # the rest stands in the reference
 
@@ -41,6 +41,7 @@ def make_app() -> typer.Typer:
     )
     app.callback()(_top)
     work.register(app)
+    verify.register(app)
     collection.register(app)
     model = typer.Typer(no_args_is_help=True, help="Models: list, pull, remove, test.", rich_markup_mode="rich")
     models.register(model)

@@ -1,18 +1,21 @@
-"""`demo`: index the bundled documents and ask three questions, explaining what is seen."""
+"""`demo`: index the bundled documents, ask three questions and check a draft, explaining what is seen."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import sys
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from veridical.cli import exits
 from veridical.cli.running import Run
 from veridical.errors import ModelUnavailable
+from veridical.types import Filter
 
 if TYPE_CHECKING:
     from veridical.blocking import Engine
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
 FOLDER = ".demo"
 _SEARCH = "wind limit for boarding a pilot"
 _FOUND = 2
+_NAMED = re.compile(r"^\[(\d+)\]: (\S+)$", re.MULTILINE)
 _LESSONS = {  # what each kind of question shows
     "page": "The answer stands on one page of a PDF.",
     "contradiction": "Two documents disagree: both are quoted, each with its source.",
@@ -30,7 +34,7 @@ _LESSONS = {  # what each kind of question shows
 
 
 def demo(run: Run) -> int:
-    """Index the bundled documents about an invented island and ask three questions."""
+    """Index the bundled documents about an invented island, ask three questions and check a faulty draft."""
     from veridical.sample import corpus_folder
 
     corpus = corpus_folder()
@@ -38,6 +42,7 @@ def demo(run: Run) -> int:
     with run.engine({"index": index}) as engine:
         _index(run.view, engine, corpus)
         answers = [_ask(run.view, engine, kind, question) for kind, question in _questions()]
+        answers.append(_check_draft(run.view, engine))
         _search(run.view, engine)
     if run.view.as_json:
         from veridical.serial import answer_to_json
@@ -89,7 +94,7 @@ def _index(view: View, engine: Engine, corpus: Path) -> None:
 def _ask(view: View, engine: Engine, kind: str, question: str) -> Answer:
     from rich.text import Text
 
-    from veridical.cli.answering import present
+    from veridical.cli.answering import Manner, present
     from veridical.cli.progress import question_steps
 
     view.line()
@@ -98,8 +103,35 @@ def _ask(view: View, engine: Engine, kind: str, question: str) -> Answer:
     view.hang(Text("$ ", style="dim"), f'veridical ask -i {engine.settings.index} "{question}"', "bold")
     with question_steps(view) as steps:
         answer = engine.ask(question, sinks=(steps,))
-    present(view, engine, answer, f" -i {engine.settings.index}", nearest=1)
+    present(view, engine, answer, f" -i {engine.settings.index}", Manner(nearest=1))
     return answer
+
+
+def _check_draft(view: View, engine: Engine) -> Answer:
+    """A draft with faults, checked against the passages it names; every verdict is the judge's own."""
+    from veridical.cli.progress import question_steps
+    from veridical.cli.render import show_answer
+    from veridical.sample import draft_file
+    from veridical.verification import repair_marks
+
+    text, sources = read_draft(draft_file().read_text(encoding="utf-8"))
+    passages = [engine.search(text, 1, Filter(path=path))[0] for path in sources]
+    view.line()
+    view.hang(
+        "# ", "A draft with faults: what its sources do not say is struck, a wrong citation repaired.", "italic dim"
+    )
+    with question_steps(view) as steps:
+        answer = engine.verify(text, passages, sinks=(steps,))
+    mended, claims = repair_marks(answer.text, answer.claims, passages)
+    answer = replace(answer, text=mended, claims=claims)
+    show_answer(view, answer)
+    return answer
+
+
+def read_draft(text: str) -> tuple[str, list[str]]:
+    """The draft itself, and the paths below the sample that its marks 1, 2, 3 … mean."""
+    named = sorted((int(number), path) for number, path in _NAMED.findall(text))
+    return _NAMED.sub("", text).strip(), [path for _, path in named]
 
 
 def _search(view: View, engine: Engine) -> None:
@@ -127,6 +159,7 @@ def _what_next(view: View, index: str) -> None:
         *_activation(),
         (f"veridical chat -i {index}", "ask this island more"),
         ("veridical add FOLDER", "index your own documents, then ask them"),
+        ("veridical verify FILE", "check a text of your own, sentence by sentence"),
         ("veridical model pull smollm2", "a small language model, for --llm smollm2"),
         ("veridical doctor", "what is here, what is missing"),
     ):

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from veridical.cli.printable import one_line, printable
-from veridical.cli.render import count
-from veridical.events import Ended, Event, Started, Token
+from veridical.cli.render import MARKS, STYLES, count
+from veridical.events import Decided, Ended, Event, Pending, Started, Token
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -16,9 +16,13 @@ if TYPE_CHECKING:
 
     from veridical.cli.view import View
     from veridical.ingest import Progress
+    from veridical.types import Label
 
 _LINES_EVERY_S = 5.0  # seconds between two plain lines of a long run
 _TAIL = 10  # lines of a streaming draft that stay in sight
+_SENTENCES = 6  # of those that are checked
+
+_WRITING = "writing"
 
 Report = Callable[["Progress"], None]
 
@@ -121,7 +125,7 @@ def begun_step(event: Event) -> str:
         return ""
     if event.name == "ask":
         return "rephrasing the follow-up" if str(event.detail.get("prompt")).startswith("condense") else ""
-    return {"search": "searching", "write": "writing", "verify": "checking"}.get(event.name, "")
+    return {"search": "searching", "write": _WRITING, "verify": "checking"}.get(event.name, "")
 
 
 def _strings(value: object) -> list[str]:
@@ -129,20 +133,32 @@ def _strings(value: object) -> list[str]:
 
 
 class Steps:
-    """A sink that gathers the steps of one question, and the draft as it streams."""
+    """A sink that gathers the steps of one question, its checked sentences, and the draft that still streams."""
 
     def __init__(self) -> None:
         self.done: list[str] = []
         self.now = ""
-        self.draft = ""
+        self.draft = ""  # what was written since the last complete sentence
+        self.sentences: dict[int, str] = {}
+        self.verdicts: dict[int, Label] = {}
         self._spinner: Spinner | None = None
 
     def __call__(self, event: Event) -> None:
         if isinstance(event, Token):
             self.draft += event.text
-            return
+        elif isinstance(event, Pending):
+            self.sentences[event.number] = event.text
+            self.draft = self.draft.partition(event.text)[2]
+        elif isinstance(event, Decided):
+            self.verdicts[event.number] = event.claim.verdict.label
+        else:
+            self._step(event)
+
+    def _step(self, event: Event) -> None:
         if begun := begun_step(event):
             self.now, self.draft = begun, ""
+            if begun == _WRITING:  # a second draft has sentences of its own
+                self.sentences, self.verdicts = {}, {}
         if finished := finished_step(event):
             self.done.append(finished)
             self.now = ""
@@ -157,9 +173,23 @@ class Steps:
             self._spinner = self._spinner or Spinner("dots")  # one for all frames, or it would never turn
             self._spinner.update(text=Text(self.now, style="dim"))
             parts.append(self._spinner)
-        if self.draft:
-            parts.append(Text("\n".join(printable(self.draft).splitlines()[-_TAIL:])))
+        if self.sentences:
+            parts.append(self._checked())
+        if unfinished := printable(self.draft).strip():
+            parts.append(Text("\n".join(unfinished.splitlines()[-_TAIL:]), style="dim"))
         return Group(*parts)
+
+    def _checked(self) -> RenderableType:
+        """The last sentences, each dim until its verdict stands in the gutter."""
+        from rich.table import Table
+        from rich.text import Text
+
+        grid = Table.grid(padding=(0, 1, 0, 0))
+        for number in sorted(self.sentences)[-_SENTENCES:]:
+            label = self.verdicts.get(number)
+            mark = Text(MARKS[label], style=STYLES[label]) if label else Text("…", style="dim")
+            grid.add_row(mark, Text(one_line(self.sentences[number]), style="" if label else "dim"))
+        return grid
 
 
 @contextmanager

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from veridical.cli.printable import one_line, path_tail, printable, query_words, short_path, snippet
+from veridical.text.marks import format_marks
 from veridical.types import Answer, Citation, Claim, Document, Label, Passage, Span, Status
 
 if TYPE_CHECKING:
@@ -14,9 +15,12 @@ if TYPE_CHECKING:
     from veridical.ingest import Report
 
 MARKS = {Label.SUPPORTED: "✓", Label.CONTRADICTED: "✗", Label.UNVERIFIED: "?"}
-_STYLES = {Label.SUPPORTED: "bold green", Label.CONTRADICTED: "bold red", Label.UNVERIFIED: "bold yellow"}
+STYLES = {Label.SUPPORTED: "bold green", Label.CONTRADICTED: "bold red", Label.UNVERIFIED: "bold yellow"}
+_SENTENCES = {Label.SUPPORTED: "", Label.CONTRADICTED: "strike red", Label.UNVERIFIED: "strike dim"}
 _LEGEND = {Label.SUPPORTED: "supported", Label.CONTRADICTED: "contradicted", Label.UNVERIFIED: "unverified"}
+_REPAIRED = "citation "  # how the reason of a verdict begins that tells of a repair
 _CITED = re.compile(r"\[\d+\]")
+_QUOTED = 240  # characters of evidence quoted below a sentence
 _AROUND = 600  # characters shown on each side of a span
 
 
@@ -27,24 +31,33 @@ def legend() -> str:
 # ── answers ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def show_answer(view: View, answer: Answer) -> None:
-    """One sentence a line, its verdict in the gutter; then the sources that were cited."""
+def show_answer(view: View, answer: Answer, *, verbose: bool = False) -> None:
+    """One sentence a line, its verdict in the gutter; then the sources that were cited.
+
+    What is not supported is struck. `verbose` adds every score and its evidence, and the draft of an abstention.
+    """
     if answer.status is Status.ABSTAINED:
-        view.line(f"I don't know: {one_line(answer.reason) or 'the documents hold no answer'}", "bold")
+        _show_abstention(view, answer, verbose=verbose)
         return
     at = 0
     for claim in answer.claims:
         _show_between(view, answer.text[at : claim.span.start])
-        _show_claim(view, claim, answer.text)
+        show_claim(view, claim, claim.span.of(answer.text), verbose=verbose)
         at = claim.span.end
     _show_between(view, answer.text[at:])
     if answer.status is Status.PARTIAL and answer.reason:
         view.line(f"Only in part: {one_line(answer.reason)}", "yellow")
-    for conflict in answer.conflicts:
-        one, other = conflict.one, conflict.other
-        marks = f"[{one.source.mark}] and [{other.source.mark}]"
-        view.hang("! ", f"sources {marks} disagree: “{one_line(one.text)}” — “{one_line(other.text)}”")
+    _show_conflicts(view, answer)
     show_sources(view, answer)
+
+
+def _show_abstention(view: View, answer: Answer, *, verbose: bool) -> None:
+    view.line(f"I don't know: {one_line(answer.reason) or 'the documents hold no answer'}", "bold")
+    if not verbose and answer.claims and not view.quiet:
+        view.line(f"{count(len(answer.claims), 'unsupported sentence')} withheld; ask --verbose shows them", "dim")
+    for claim in answer.claims if verbose else ():
+        marks = format_marks(citation.mark for citation in claim.citations)
+        show_claim(view, claim, f"{claim.text} {marks}", verbose=True)
 
 
 def _show_between(view: View, text: str) -> None:
@@ -52,25 +65,55 @@ def _show_between(view: View, text: str) -> None:
         view.hang("  ", one_line(text))
 
 
-def _show_claim(view: View, claim: Claim, text: str) -> None:
+def show_claim(view: View, claim: Claim, sentence: str, *, verbose: bool = False) -> None:
+    """The sentence behind its verdict; below it what is wrong with it, or that its citation was repaired."""
     from rich.text import Text
 
     label = claim.verdict.label
-    sentence = Text(one_line(claim.span.of(text)), style="strike" if label is Label.CONTRADICTED else "")
-    sentence.highlight_regex(_CITED, "cyan")
-    view.hang(Text(f"{MARKS[label]} ", style=_STYLES[label]), sentence)
-    if label is not Label.SUPPORTED and claim.verdict.reason:
-        said = f": “{one_line(claim.verdict.evidence.text)}”" if claim.verdict.evidence else ""
-        view.hang("    ", f"{_LEGEND[label]}: {one_line(claim.verdict.reason)}{said}", "dim")
+    shown = one_line(sentence)
+    if label is not Label.SUPPORTED and not view.fancy:
+        shown = f"~~{shown}~~"
+    body = Text(shown, style=_SENTENCES[label])
+    if label is Label.SUPPORTED:
+        body.highlight_regex(_CITED, "cyan")
+    view.hang(Text(f"{MARKS[label]} ", style=STYLES[label]), body)
+    for note in _notes(claim, verbose=verbose):
+        view.hang("    ", note, "dim")
+
+
+def _notes(claim: Claim, *, verbose: bool) -> Iterator[str]:
+    verdict = claim.verdict
+    if verdict.label is not Label.SUPPORTED:
+        yield f"{_LEGEND[verdict.label]}: {one_line(verdict.reason) or 'nothing was found to say so'}"
+    elif verdict.repair or verdict.reason.startswith(_REPAIRED):
+        yield one_line(verdict.reason)
+    if verdict.evidence and (verbose or verdict.label is Label.CONTRADICTED):
+        said = snippet(verdict.evidence.text, query_words(claim.text), _QUOTED)
+        yield f"[{verdict.evidence.source.mark}] “{said}”"
+    if verbose:
+        yield "no score" if verdict.score is None else f"score {verdict.score:.2f}"
+
+
+def _show_conflicts(view: View, answer: Answer) -> None:
+    from rich.text import Text
+
+    for conflict in answer.conflicts:
+        view.hang(Text("! ", style="bold yellow"), f"the sources disagree about: {one_line(conflict.claim)}")
+        for side in (conflict.one, conflict.other):
+            said = snippet(side.text, query_words(conflict.claim), _QUOTED)
+            view.hang(Text(f"    [{side.source.mark}] ", style="cyan"), f"“{said}”", "dim")
 
 
 def show_sources(view: View, answer: Answer) -> None:
-    cited = {citation.mark for claim in answer.claims for citation in claim.citations}
+    """Those that a sentence cites or that speak against one; the others are counted."""
+    named = {citation.mark for claim in answer.claims for citation in claim.citations}
+    named |= {claim.verdict.evidence.source.mark for claim in answer.claims if claim.verdict.evidence}
+    named |= {side.source.mark for conflict in answer.conflicts for side in (conflict.one, conflict.other)}
     view.line()
     for source in answer.sources:
-        if source.mark in cited:
+        if source.mark in named:
             show_source(view, source, evidence_span(answer, source.mark))
-    others = len(answer.sources) - len(cited)
+    others = len(answer.sources) - len(named)
     if others:
         view.line(f"    {count(others, 'other passage')} read, not cited", "dim")
 
@@ -103,8 +146,8 @@ def evidence_span(answer: Answer, mark: int) -> Span:
 
 
 def open_hint(answer: Answer, again: str = "") -> str:
-    """The command that opens the first cited source at its place; empty when nothing was cited."""
-    for claim in answer.claims:
+    """The command that opens a cited source at its place, a supported sentence's first; empty when none was cited."""
+    for claim in sorted(answer.claims, key=lambda claim: claim.verdict.label is not Label.SUPPORTED):
         for citation in claim.citations[:1]:
             span = evidence_span(answer, citation.mark)
             return (

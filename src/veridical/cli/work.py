@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -30,6 +31,19 @@ class Show(StrEnum):
     PASSAGES = "passages"
 
 
+@dataclass(frozen=True, slots=True)
+class Also:
+    """What `ask` tells beside the answer."""
+
+    trace: Annotated[Path | None, typer.Option("--trace", metavar="FILE", help="Write every event as JSON Lines.")] = (
+        None
+    )
+    show: Annotated[Show | None, typer.Option("--show", metavar="passages", help="Also print what was read.")] = None
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Also scores, evidence, and a draft that was withheld.")
+    ] = False
+
+
 def register(app: typer.Typer) -> None:
     add_command(app, ask, example="veridical ask 'Who keeps the light?' --path 'reports/*'", panel=PANEL)
     add_command(app, chat, example="veridical chat --llm smollm2", panel=PANEL)
@@ -41,30 +55,27 @@ def ask(
     run: Run,
     where: Where,
     writing: Writing,
+    also: Also,
     question: Annotated[str, typer.Argument(metavar="QUESTION", help="The question; - reads it from stdin.")],
-    trace: Annotated[
-        Path | None, typer.Option("--trace", metavar="FILE", help="Write every event as JSON Lines.")
-    ] = None,
-    show: Annotated[Show | None, typer.Option("--show", metavar="passages", help="Also print what was read.")] = None,
 ) -> int:
     """Answer a question from the documents, every sentence with its source and its verdict.
 
-    ✓ supported by the passage it cites, ✗ contradicted, ? unverified.
+    ✓ supported by the passage it cites, ✗ contradicted, ? unverified; what is not supported is struck.
     """
-    from veridical.cli.answering import present
+    from veridical.cli.answering import Manner, present
     from veridical.cli.progress import question_steps
 
     text = read_text(question)
     with run.engine(writing.flags()) as engine:
-        with _trace_to(trace) as sinks, question_steps(run.view) as steps:
+        with _trace_to(also.trace) as sinks, question_steps(run.view) as steps:
             answer = engine.ask(text, where=where.filter(), sinks=(steps, *sinks))
         if run.view.as_json:
             from veridical.serial import answer_to_json
 
             run.view.json(answer_to_json(answer, indent=2))
         else:
-            present(run.view, engine, answer, run.again)
-            if show is Show.PASSAGES:
+            present(run.view, engine, answer, run.again, Manner(verbose=also.verbose))
+            if also.show is Show.PASSAGES:
                 _show_read(run.view, engine, answer)
     return exits.ABSTAINED if answer.status is Status.ABSTAINED else exits.OK
 

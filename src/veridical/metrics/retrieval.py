@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+
+from veridical.metrics.normalise import normalise_case
 
 
 def ndcg_at(k: int, ranking: Sequence[str], relevant: Mapping[str, float]) -> float:
@@ -29,6 +31,12 @@ def reciprocal_rank(ranking: Sequence[str], relevant: Mapping[str, float]) -> fl
         if relevant.get(document, 0.0) > 0:
             return 1.0 / rank
     return 0.0
+
+
+def retrieval_accuracy(k: int, passages: Sequence[str], golds: Iterable[str]) -> float:
+    """1 if a gold string is in one of the first k passages, lower-cased and without punctuation, else 0 (CoV-RAG)."""
+    texts = [normalise_case(passage) for passage in passages[:k]]
+    return float(any(gold in text for gold in map(normalise_case, golds) if gold for text in texts))
 
 
 def _dcg(gains: Sequence[float]) -> float:

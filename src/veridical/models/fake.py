@@ -96,10 +96,17 @@ class FakeWriter:
 
 
 class FakeJudge:
-    """Looks each pair up by its hypothesis; what is not scripted is neutral."""
+    """Looks each pair up by its hypothesis; what is not scripted is neutral. `declined` maps a text to the reason."""
 
-    def __init__(self, script: Mapping[str, Entailment]) -> None:
+    def __init__(
+        self, script: Mapping[str, Entailment], threshold: float = 0.5, declined: Mapping[str, str] | None = None
+    ) -> None:
         self.script = dict(script)
+        self.threshold = threshold
+        self.declined = dict(declined or {})
+
+    def declines(self, text: str) -> str:
+        return self.declined.get(text, "")
 
     async def entail(self, pairs: Sequence[tuple[str, str]]) -> Sequence[Entailment]:
         return [self.script.get(hypothesis, Entailment(0.0, 1.0, 0.0)) for _, hypothesis in pairs]

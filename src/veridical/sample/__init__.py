@@ -14,3 +14,8 @@ def corpus_folder() -> Path:
 def questions_file() -> Path:
     """JSON Lines of questions about the sample, each with its accepted answers and the documents that bear them."""
     return Path(str(files(__name__) / "questions.jsonl"))
+
+
+def draft_file() -> Path:
+    """An answer about the sample as a language model might write it, right and wrong; `[n]: path` names its sources."""
+    return Path(str(files(__name__) / "draft.md"))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 
+from veridical.types import Span
+
 _MARK = re.compile(r"\[\s*\d{1,4}(?:\s*[-–,]\s*\d{1,4})*\s*\]")
 _PART = re.compile(r"(\d+)(?:\s*[-–]\s*(\d+))?")
 _LONGEST_RANGE = 50  # "[1-9999]" is a model's noise, not a citation of 9,999 passages
@@ -19,6 +21,11 @@ def parse_marks(text: str) -> tuple[int, ...]:
             if last - first <= _LONGEST_RANGE:
                 numbers.update(dict.fromkeys(range(first, last + 1)))
     return tuple(numbers)
+
+
+def mark_spans(text: str) -> list[Span]:
+    """Where the marks stand in `text`, in order."""
+    return [Span(*mark.span()) for mark in _MARK.finditer(text)]
 
 
 def format_marks(numbers: Iterable[int]) -> str:

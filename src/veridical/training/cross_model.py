@@ -10,7 +10,6 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -18,7 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from veridical.training.judge_data import IRRELEVANT, NOT_ENTAILED
+from veridical.training.judge_data import IRRELEVANT, NOT_ENTAILED, RELEVANT, UNKNOWN
 
 OUTPUTS = ("entailment", "neutral", "contradiction", "relevance")
 
@@ -91,21 +90,6 @@ class Bert(nn.Module):  # type: ignore[misc]
         return out
 
 
-class Causal(nn.Module):  # type: ignore[misc]
-    """A causal language model whose last token is read by one linear layer: the teacher."""
-
-    def __init__(self, body: Any) -> None:
-        super().__init__()
-        self.body = body
-        self.classifier = nn.Linear(body.config.hidden_size, len(OUTPUTS))
-
-    def forward(self, ids: Tensor, _types: Tensor, mask: Tensor) -> Tensor:
-        # Padding stands at the end, where a causal model cannot see it: no mask, and the fast attention kernel.
-        hidden = self.body(input_ids=ids, use_cache=False).last_hidden_state
-        out: Tensor = self.classifier(hidden[torch.arange(len(ids), device=ids.device), mask.sum(1) - 1])
-        return out
-
-
 # ── tokens ───────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -126,6 +110,10 @@ class Tokens:
         splits = np.array([split for _, split in codes], np.int64)
         on_device = [torch.from_numpy(array).to(device) for array in (flat, starts, splits)]
         return cls(on_device[0], on_device[1], lengths, on_device[2])
+
+    def only(self, rows: NDArray[np.int64]) -> Tokens:
+        picked = torch.from_numpy(rows).to(self.flat.device)
+        return Tokens(self.flat, self.starts[picked], self.lengths[rows], self.splits[picked])
 
     def batch(self, rows: NDArray[np.int64]) -> tuple[Tensor, Tensor, Tensor]:
         device = self.flat.device
@@ -163,26 +151,31 @@ class Plan:
     rate: float
     batch_tokens: int = 32_768
     seconds: float = 1e9  # training ends in time, its rate lowered to match
-    taught: float = 0.5  # how much of the loss follows the teacher, where there is one
+    taught: float = 0.7  # how much of the loss follows the teacher, where there is one
+    averaged: float = 0.0  # the share of the running average of the weights that a step keeps; 0: no average
     seed: int = 0
 
 
 def hard_loss(logits: Tensor, labels: Tensor) -> Tensor:
-    """Per row: cross-entropy, or for `not entailed` the log of everything but entailment, or that of relevance."""
+    """Per row: cross-entropy, or for `not entailed` the log of everything but entailment, or that of relevance.
+
+    A row without a label weighs nothing.
+    """
     log = torch.log_softmax(logits[:, :3], -1)
     known = -log.gather(1, labels.clamp(max=2)[:, None])[:, 0]
     negative = -torch.logsumexp(log[:, 1:], -1)
     relevance = functional.binary_cross_entropy_with_logits(
-        logits[:, 3], (labels > IRRELEVANT).float(), reduction="none"
+        logits[:, 3], (labels == RELEVANT).float(), reduction="none"
     )
-    return torch.where(labels < NOT_ENTAILED, known, torch.where(labels == NOT_ENTAILED, negative, relevance))
+    judged = torch.where(labels < NOT_ENTAILED, known, negative)
+    return torch.where(labels >= IRRELEVANT, relevance, judged).where(labels != UNKNOWN, 0.0)
 
 
 def soft_loss(logits: Tensor, wanted: Tensor, labels: Tensor) -> Tensor:
     """Per row: cross-entropy with the teacher's probabilities (three of the judge, one of relevance)."""
     judged = -(wanted[:, :3] * torch.log_softmax(logits[:, :3], -1)).sum(-1)
     scored = functional.binary_cross_entropy_with_logits(logits[:, 3], wanted[:, 3], reduction="none")
-    return torch.where(labels >= IRRELEVANT, scored, judged)
+    return torch.where((labels == IRRELEVANT) | (labels == RELEVANT), scored, judged)
 
 
 def train(
@@ -191,11 +184,13 @@ def train(
     rng = np.random.default_rng(plan.seed)
     torch.manual_seed(plan.seed)
     steps = math.ceil(sum(1 for _ in token_batches(tokens.lengths, plan.batch_tokens, rng)) * plan.epochs)
-    decayed = [p for p in model.parameters() if p.ndim > 1]
-    others = [p for p in model.parameters() if p.ndim <= 1]
+    decayed = [p for p in model.parameters() if p.requires_grad and p.ndim > 1]
+    others = [p for p in model.parameters() if p.requires_grad and p.ndim <= 1]
     groups = [{"params": decayed, "weight_decay": 0.01}, {"params": others, "weight_decay": 0.0}]
     optimiser = torch.optim.AdamW(groups, lr=plan.rate, fused=tokens.flat.is_cuda)
     model.train()
+    trained = [p for p in model.parameters() if p.requires_grad]
+    average = [p.detach().clone() for p in trained] if plan.averaged else []
     began, step = time.monotonic(), 0
     batches: Iterator[NDArray[np.int64]] = iter(())
     while True:
@@ -220,8 +215,13 @@ def train(
         optimiser.step()
         optimiser.zero_grad()
         step += 1
+        if average:
+            torch._foreach_lerp_(average, trained, 1 - min(plan.averaged, step / (step + 10)))
         if step % 200 == 0:
             log(f"step {step}/{steps} loss {losses.mean().item():.3f} {time.monotonic() - began:.0f} s")
+    with torch.no_grad():
+        for parameter, mean in zip(trained if average else [], average, strict=True):
+            parameter.copy_(mean)
     log(f"trained {step} of {steps} steps in {time.monotonic() - began:.0f} s")
 
 

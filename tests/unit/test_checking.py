@@ -1,0 +1,121 @@
+"""Any text checked: against given passages by its marks, or against what is found for each sentence."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from unit.kits import PASSAGES, make_kit, passage
+from veridical.budget import Budget
+from veridical.checking import check_text
+from veridical.errors import IndexMissing
+from veridical.events import Decided, Ended, Event, Pending, Started
+from veridical.models.fake import FakeRetriever
+from veridical.models.verbatim import Verbatim
+from veridical.types import Answer, Entailment, Filter, Label, Passage, Status
+
+TEXT = "The bridge opened in 1913. [1] It has five arches. [2] It is red [1]."
+
+
+def check(text: str, passages: Sequence[Passage] | None = None, **kit: object) -> Answer:
+    return asyncio.run(check_text(make_kit(**kit), text, passages))  # type: ignore[arg-type]
+
+
+def test_marks_mean_the_given_passages() -> None:
+    answer = check(TEXT, PASSAGES)
+    assert [(claim.verdict.label, claim.verdict.cited) for claim in answer.claims] == [
+        (Label.SUPPORTED, True),
+        (Label.SUPPORTED, False),
+        (Label.UNVERIFIED, False),
+    ]
+    assert [citation.mark for citation in answer.claims[1].verdict.repair] == [1]
+    assert (answer.status, answer.question, answer.text) == (Status.PARTIAL, "", TEXT)
+    assert [source.mark for source in answer.sources] == [1, 2]
+
+
+def test_the_text_stays_as_it_is_and_spans_are_into_it() -> None:
+    text = "  The bridge opened\nin 1913 [7]. Nobody lives there now."
+    answer = check(text, PASSAGES)
+    assert answer.text == text
+    assert [claim.span.of(text) for claim in answer.claims] == [
+        "The bridge opened\nin 1913 [7].",
+        "Nobody lives there now.",
+    ]
+    assert answer.invalid_marks == 1
+
+
+def test_without_passages_each_sentence_is_checked_against_what_is_found_for_it() -> None:
+    many = tuple(passage(n, f"Fact number {n} is true.", f"Facts {n}") for n in range(1, 9))
+    answer = check("Fact number 7 is true. Fact number 3 is true. Fact number 12 is true.", passages=many)
+    assert [claim.verdict.label for claim in answer.claims] == [Label.SUPPORTED, Label.SUPPORTED, Label.UNVERIFIED]
+    by_mark = {source.mark: source for source in answer.sources}
+    assert sorted(by_mark) == list(range(1, len(answer.sources) + 1))
+    for claim, document in zip(answer.claims, ("d7", "d3"), strict=False):
+        assert claim.verdict.evidence is not None
+        place = claim.verdict.evidence.source
+        assert place.document_id == document == by_mark[place.mark].document_id
+        assert by_mark[claim.verdict.repair[0].mark].document_id == document
+
+
+def test_a_conflict_between_found_passages_keeps_the_right_numbers() -> None:
+    class Disagree(Verbatim):
+        async def entail(self, pairs: Sequence[tuple[str, str]]) -> Sequence[Entailment]:
+            said = await super().entail(pairs)
+            return [
+                Entailment(0.0, 0.02, 0.98) if "1911" in premise and "1913" in claim else one
+                for (premise, claim), one in zip(pairs, said, strict=True)
+            ]
+
+    found = (
+        passage(1, "The lamp is green."),
+        passage(2, "The bridge opened in 1911."),
+        passage(3, "The bridge opened in 1913."),
+    )
+    answer = check("The lamp is green. The bridge opened in 1913.", passages=found, judge=Disagree())
+    (conflict,) = answer.conflicts
+    by_mark = {source.mark: source.document_id for source in answer.sources}
+    assert by_mark[conflict.one.source.mark] == "d3"
+    assert by_mark[conflict.other.source.mark] == "d2"
+
+
+@pytest.mark.parametrize("text", ["", "  \n ", "—"])
+def test_a_text_without_sentences_is_never_verified(text: str) -> None:
+    answer = check(text, PASSAGES)
+    assert (answer.status, answer.claims) == (Status.ABSTAINED, ())
+    assert answer.reason
+
+
+def test_nothing_to_check_against_is_an_error() -> None:
+    with pytest.raises(IndexMissing, match="nothing to check against"):
+        asyncio.run(check_text(replace(make_kit(), retriever=None), TEXT))
+
+
+def test_every_sentence_is_an_event_and_the_span_knows_how_many() -> None:
+    seen: list[Event] = []
+    check(TEXT, PASSAGES, seen=seen)
+    assert isinstance(seen[0], Started)
+    assert (seen[0].name, seen[0].detail) == ("verify", {"claims": 3})
+    assert [e.number for e in seen if isinstance(e, Pending)] == [1, 2, 3]
+    assert [e.number for e in seen if isinstance(e, Decided)] == [1, 2, 3]
+    assert isinstance(seen[-1], Ended)
+
+
+def test_a_long_text_goes_in_slices_and_no_budget_ends_it() -> None:
+    asked: list[int] = []
+
+    class Counting(FakeRetriever):
+        async def search(
+            self, queries: Sequence[str], k: int, where: Filter | None = None
+        ) -> Sequence[Sequence[Passage]]:
+            asked.append(len(queries))
+            return await super().search(queries, k, where)
+
+    text = " ".join(f"Sentence number {n} stands here." for n in range(300))
+    kit = replace(make_kit(budget=Budget(seconds=0.0)), retriever=Counting(PASSAGES))
+    answer = asyncio.run(check_text(kit, text))
+    assert len(answer.claims) == 300
+    assert max(asked) <= 64
+    assert sum(asked) == 300
