@@ -17,10 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from veridical.training.judge_data import IRRELEVANT, NOT_ENTAILED, RELEVANT, UNKNOWN
-
-OUTPUTS = ("entailment", "neutral", "contradiction", "relevance")
-
+from veridical.training.judge_data import IRRELEVANT, NOT_ENTAILED, OUTPUTS, RELEVANT, UNKNOWN
 
 # ── the model ────────────────────────────────────────────────────────────────────────────────────
 

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 from veridical.training import edits
 
 ENTAILED, NEUTRAL, CONTRADICTED, NOT_ENTAILED, IRRELEVANT, RELEVANT, UNKNOWN = range(7)
+OUTPUTS = ("entailment", "neutral", "contradiction", "relevance")  # of the model, in order
 LABELS = {"entailment": ENTAILED, "neutral": NEUTRAL, "contradiction": CONTRADICTED, "not_entailment": NOT_ENTAILED}
 
 # source: (licence, how often each row is used, at most so many rows). Left out on purpose: sick, scifact, control

@@ -73,11 +73,9 @@ class TorchEncoder(CrossEncoder):
 
 
 def settings_of(calibration: Mapping[str, Any]) -> dict[str, Any]:
-    from veridical.training.cross_model import OUTPUTS
-
     return {
         "format": FORMAT,
-        "outputs": list(OUTPUTS),
+        "outputs": list(rows_of.OUTPUTS),
         "max_tokens": MAX_TOKENS,
         "judge": {"temperature": 1.0, "threshold": 0.5, "window_tokens": WINDOWS[-1], **calibration.get("judge", {})},
         "relevance": {"slope": 1.0, "offset": 0.0, **calibration.get("relevance", {})},

@@ -13,8 +13,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from veridical.training.cross_model import OUTPUTS, Plan, Tokens, predict, probabilities, train
-from veridical.training.judge_data import IRRELEVANT, RELEVANT, UNKNOWN, Row
+from veridical.training.cross_model import Plan, Tokens, predict, probabilities, train
+from veridical.training.judge_data import IRRELEVANT, OUTPUTS, RELEVANT, UNKNOWN, Row
 
 _PASSAGE_TOKENS, _CLAIM_TOKENS = 288, 112
 _BATCH_TOKENS = 32_768
