@@ -18,7 +18,7 @@ from benchmarks.machine import ROOT, describe
 from benchmarks.report import write
 from veridical.errors import VeridicalError
 
-NAMES = ("lexical", "dense", "hybrid", "ingest", "retrieval", "embedder", "quote", "alce", "install")
+NAMES = ("lexical", "dense", "hybrid", "ingest", "retrieval", "embedder", "quote", "judge", "relevance", "alce", "install")
 
 
 def main() -> int:

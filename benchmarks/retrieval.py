@@ -74,7 +74,7 @@ class _Given:
 
 def run(setup: Setup) -> Section:
     scores: dict[str, dict[Mode, Score]] = {}
-    collections = {one.name: one for one in _collections(setup)}
+    collections = {one.name: one for one in read_collections(setup)}
     given = []
     for name, collection in collections.items():
         vectors = _given_vectors(setup, name)
@@ -101,7 +101,7 @@ def run(setup: Setup) -> Section:
 # ── the collections ──────────────────────────────────────────────────────────────────────────────
 
 
-def _collections(setup: Setup) -> Iterator[Collection]:
+def read_collections(setup: Setup) -> Iterator[Collection]:
     folder = data_folder() / "retrieval"
     found = [one for one in sorted(folder.iterdir()) if (one / "queries_test.jsonl.gz").is_file()]
     if not found:
@@ -110,10 +110,10 @@ def _collections(setup: Setup) -> Iterator[Collection]:
         yield _shortened(found[0], setup)
         return
     for one in found:
-        yield _collection(one.name, one / "corpus.jsonl.gz", list(records(one / "queries_test.jsonl.gz")))
+        yield as_collection(one.name, one / "corpus.jsonl.gz", list(records(one / "queries_test.jsonl.gz")))
 
 
-def _collection(name: str, corpus: Path, queries: Sequence[Mapping[str, Any]]) -> Collection:
+def as_collection(name: str, corpus: Path, queries: Sequence[Mapping[str, Any]]) -> Collection:
     return Collection(
         name,
         corpus,
@@ -134,23 +134,28 @@ def _shortened(folder: Path, setup: Setup) -> Collection:
         {**query, "relevant": {id_: grade for id_, grade in query["relevant"].items() if id_ in kept}}
         for query in records(folder / "queries_test.jsonl.gz")
     ]
-    return _collection(folder.name, corpus, [query for query in queries if query["relevant"]][:_QUICK_QUERIES])
+    return as_collection(folder.name, corpus, [query for query in queries if query["relevant"]][:_QUICK_QUERIES])
 
 
 # ── scoring ──────────────────────────────────────────────────────────────────────────────────────
 
 
 def _score_engine(setup: Setup, collection: Collection) -> dict[Mode, Score]:
-    """Through the engine. The index is kept in scratch: embedding is minutes, and adding again is seconds."""
-    key = f"{MiniLm().fingerprint}-{CHUNKER_VERSION}-{FORMAT}{'-quick' if setup.quick else ''}"
-    folder = setup.scratch / "retrieval" / f"{collection.name}-{key}"
-    with Engine(folder) as engine:
-        engine.add_beir(collection.corpus)
+    folder = added(setup, collection)
     scores: dict[Mode, Score] = {}
     for mode in MODES:
         with Engine(folder, search__mode=mode) as engine:
             scores[mode] = _score(engine, collection)
     return scores
+
+
+def added(setup: Setup, collection: Collection) -> Path:
+    """The index of a collection. It is kept in scratch: embedding is minutes, and adding again is seconds."""
+    key = f"{MiniLm().fingerprint}-{CHUNKER_VERSION}-{FORMAT}{'-quick' if setup.quick else ''}"
+    folder = setup.scratch / "retrieval" / f"{collection.name}-{key}"
+    with Engine(folder) as engine:
+        engine.add_beir(collection.corpus)
+    return folder
 
 
 def _score(engine: _Searches, collection: Collection) -> Score:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from veridical import verification
 from veridical.errors import IndexMissing
 from veridical.events import Decided, Pending
 from veridical.kit import judge_whole
@@ -64,15 +63,12 @@ async def _check(
 ) -> list[Verification]:
     """What checking found, in the order of the claims."""
     if passages is not None:
-        return [await verification.verify(kit.judge, claims, passages, kit.policy, kit.language)]
+        return [await kit.check(claims, passages)]
     if kit.retriever is None:
         raise IndexMissing("there is nothing to check against", fix="add documents first: veridical add FOLDER")
     hits = await kit.retriever.search([claim.text for claim in claims], kit.k, kit.where)
     # Each claim has passages of its own, so each is a call of its own; a judge still sees its passages as a batch.
-    works = [
-        verification.verify(kit.judge, [claim], found, kit.policy, kit.language)
-        for claim, found in zip(claims, hits, strict=True)
-    ]
+    works = [kit.check([claim], found) for claim, found in zip(claims, hits, strict=True)]
     checked = await asyncio.gather(*works)
     return [_renumber(verified, sources.add(found)) for verified, found in zip(checked, hits, strict=True)]
 

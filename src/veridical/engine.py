@@ -156,6 +156,8 @@ class Engine:
 
     def kit(self, where: Filter | None = None, sinks: Sequence[Sink] = ()) -> Kit:
         """The verbs for one question, with a fresh budget and trace."""
+        from veridical.models.verbatim import WordForWord
+
         budget = self.settings.budget
         generator, writer = self._language_model
         return Kit(
@@ -169,6 +171,7 @@ class Engine:
             k=self.settings.search.k,
             language=self.settings.language,
             policy=self.policy,
+            word_for_word=WordForWord(self.judge),
         )
 
     # ── the parts ────────────────────────────────────────────────────────────────────────────────

@@ -46,6 +46,7 @@ class Kit:
     language: str = "en"
     sampling: Sampling = Sampling()
     policy: Policy = Policy()
+    word_for_word: Judge | None = None  # decides what `judge` declines to read
 
     async def search(self, query: str, k: int | None = None) -> tuple[Passage, ...]:
         """The best passages for `query`, best first."""
@@ -92,11 +93,26 @@ class Kit:
         """The draft's sentences, each checked against the passages, and where those disagree."""
         async with self._step("verify") as note:
             claims = find_claims(draft, self.language)
-            found = await verification.verify(self.judge, claims, draft.passages, self.policy, self.language)
+            found = await self.check(claims, draft.passages)
             note(verdicts=[claim.verdict.label.value for claim in found.claims])
             if found.conflicts:
                 note(conflicts=len(found.conflicts))
             return found
+
+    async def check(self, claims: Sequence[Claim], passages: Sequence[Passage]) -> Verification:
+        """The claims with their verdicts; mark [n] is passages[n-1].
+
+        What the judge declines to read (another language, say) is supported where a passage holds it word for word;
+        else it keeps the refusal as its reason.
+        """
+        found = await verification.verify(self.judge, claims, passages, self.policy, self.language)
+        doubtful = [n for n, claim in enumerate(found.claims) if claim.verdict.label is Label.UNVERIFIED]
+        if self.word_for_word is None or not doubtful:
+            return found
+        again = [found.claims[n] for n in doubtful]
+        exact = await verification.verify(self.word_for_word, again, passages, self.policy, self.language)
+        held = {n: c for n, c in zip(doubtful, exact.claims, strict=True) if c.verdict.label is Label.SUPPORTED}
+        return replace(found, claims=tuple(held.get(n, claim) for n, claim in enumerate(found.claims)))
 
     async def conclude(self, question: str, draft: Draft, method: object) -> Answer:
         """The answer that a person sees: marks that name nothing removed, wrong ones repaired, a verdict a claim.
@@ -125,8 +141,7 @@ class Kit:
 
     def _checker(self, passages: Sequence[Passage]) -> Callable[[Sequence[Claim]], Awaitable[Sequence[Claim]]]:
         async def check(claims: Sequence[Claim]) -> Sequence[Claim]:
-            found = await verification.verify(self.judge, claims, passages, self.policy, self.language)
-            return found.claims
+            return (await self.check(claims, passages)).claims
 
         return check
 

@@ -213,7 +213,15 @@ class Answer:
     trace_id: str = ""
 
     def __str__(self) -> str:
-        return self.text
+        """The text; in an answer that holds only in part, what is not supported is struck: `~~…~~`."""
+        if self.status is not Status.PARTIAL:
+            return self.text
+        pieces, at = [], 0
+        for claim in self.claims:
+            if claim.verdict.label is not Label.SUPPORTED and claim.span.start >= at:
+                pieces += [self.text[at : claim.span.start], f"~~{claim.span.of(self.text)}~~"]
+                at = claim.span.end
+        return "".join((*pieces, self.text[at:]))
 
 
 # ── talking to models ────────────────────────────────────────────────────────────────────────────

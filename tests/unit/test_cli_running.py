@@ -71,7 +71,7 @@ def test_every_command_takes_the_common_options_and_gives_an_example(command: li
 def test_the_commands_of_this_release() -> None:
     assert {" ".join(path) for path in _commands()} == {
         "add", "sync", "rm", "ls", "open", "status", "rebuild", "search", "ask", "chat", "methods", "model list",
-        "model pull", "model rm", "model test", "config show", "doctor", "demo", "version",
+        "model pull", "model rm", "model test", "config show", "doctor", "demo", "verify", "version",
     }  # fmt: skip
 
 

@@ -13,7 +13,7 @@ INTERRUPTED = 130
 
 MEANINGS = {
     OK: "done; for `ask`: answered, at least in part",
-    1: "an error without a code of its own",
+    1: "`verify`: a claim fails, or lines of --pairs could not be read; else an error without a code of its own",
     2: "a flag, a setting, a question or a file cannot be used as it is",
     3: "there is no index yet",
     4: "another process is writing to the index",
@@ -25,7 +25,7 @@ MEANINGS = {
     10: "the calls, tokens or seconds of a question are spent",
     ALL_REFUSED: "`add` and `sync`: every source was refused",
     NOT_USABLE: "`doctor`: something needed is missing",
-    ABSTAINED: "`ask`: the documents hold no answer",
+    ABSTAINED: "`ask`: the documents hold no answer, or none of the draft could be verified",
     UNEXPECTED: "a bug in veridical; --debug shows where",
     INTERRUPTED: "stopped by Ctrl-C",
     BROKEN_PIPE: "the reader of the output went away (as in `| head`)",

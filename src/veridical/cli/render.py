@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from veridical.cli.printable import one_line, path_tail, printable, query_words, short_path, snippet
+from veridical.text.items import is_item_sign
 from veridical.text.marks import format_marks
 from veridical.types import Answer, Citation, Claim, Document, Label, Passage, Span, Status
 
@@ -41,8 +42,9 @@ def show_answer(view: View, answer: Answer, *, verbose: bool = False) -> None:
         return
     at = 0
     for claim in answer.claims:
-        _show_between(view, answer.text[at : claim.span.start])
-        show_claim(view, claim, claim.span.of(answer.text), verbose=verbose)
+        between, sign = _part_sign(answer.text[at : claim.span.start])
+        _show_between(view, between)
+        show_claim(view, claim, sign + claim.span.of(answer.text), verbose=verbose)
         at = claim.span.end
     _show_between(view, answer.text[at:])
     if answer.status is Status.PARTIAL and answer.reason:
@@ -58,6 +60,13 @@ def _show_abstention(view: View, answer: Answer, *, verbose: bool) -> None:
     for claim in answer.claims if verbose else ():
         marks = format_marks(citation.mark for citation in claim.citations)
         show_claim(view, claim, f"{claim.text} {marks}", verbose=True)
+
+
+def _part_sign(between: str) -> tuple[str, str]:
+    """What stands between two claims, and the sign of the list item that the second one is."""
+    start = between.rfind("\n") + 1
+    sign = between[start:].lstrip()
+    return (between[:start], sign) if is_item_sign(sign) else (between, "")
 
 
 def _show_between(view: View, text: str) -> None:

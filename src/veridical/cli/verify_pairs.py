@@ -40,15 +40,19 @@ class Verdicts:
 
     judge: Judge
     threshold: float
-    contradiction: float
+    policy: Policy
     checks: bool = False
     tally: Counter[str] = field(default_factory=Counter)
     bad: list[int] = field(default_factory=list)  # the first few line numbers
 
-    def label(self, found: Entailment) -> Label:
+    def label(self, pair: Pair, found: Entailment) -> Label:
+        """As a claim of a text is labelled: small models call what is unrelated contradicted, so words must be shared."""
+        from veridical.verification.evidence import contradicts
+
         if found.entailment >= self.threshold:
             return Label.SUPPORTED
-        return Label.CONTRADICTED if found.contradiction >= self.contradiction else Label.UNVERIFIED
+        against = contradicts(pair.hypothesis, pair.premise, found, self.policy)
+        return Label.CONTRADICTED if against else Label.UNVERIFIED
 
     async def rows(self, pairs: Sequence[Pair]) -> list[dict[str, Json]]:
         """One JSON object a pair. Raises ModelUnavailable: without a judge there is nothing to write."""
@@ -80,7 +84,7 @@ class Verdicts:
     def _row(self, pair: Pair, found: Entailment | str) -> dict[str, Json]:
         if isinstance(found, str):
             return self._refused(pair, found)
-        label = self.label(found)
+        label = self.label(pair, found)
         row: dict[str, Json] = {"id": pair.id, "label": label.value, "score": round(float(found.entailment), 6)}
         if self.checks:
             label, reasons = _lowered(label, pair)
@@ -126,7 +130,7 @@ def check_pairs(run: Run, settings: Settings, file: str, out: Path | None, *, ch
     lines = 0
     with opened_judge(settings) as (runner, judge, policy), opened_lines(file) as stream, _output(out) as target:
         threshold = judge.threshold if policy.threshold is None else policy.threshold
-        verdicts = Verdicts(judge, threshold, policy.contradiction, checks)
+        verdicts = Verdicts(judge, threshold, policy, checks)
         for portion in slices(_numbered(read_pairs(stream))):
             rows = runner.run(verdicts.rows(portion))
             target.write("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))

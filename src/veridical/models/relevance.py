@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from veridical.models.cross_encoder import Code, CrossEncoder
 from veridical.models.pairs import Pair, Remembered, slices
@@ -32,16 +32,25 @@ class Relevance:
 
     def score_now(self, pairs: Sequence[Pair]) -> list[float]:
         """The same as `score`, in the calling thread and its helpers."""
+        return [self.probability(logit) for logit in self.logits(pairs)]
+
+    def logits(self, pairs: Sequence[Pair]) -> list[float]:
+        """What the model says of each pair before calibration, in order. Raises ModelUnavailable."""
         known, missing = self._remembered.look_up(pairs)
-        new = dict(zip(missing, self._score(missing), strict=True))
+        new = dict(zip(missing, self._read(missing), strict=True))
         self._remembered.keep(new)
         known |= new
         return [known[pair] for pair in pairs]
 
-    def _score(self, pairs: Sequence[Pair]) -> list[float]:
+    def probability(self, logit: float) -> float:
+        """A logit on the calibrated scale, 0..1; it keeps the order."""
+        settings = self.encoder.manifest["relevance"]
+        value = settings["slope"] * logit + settings["offset"]
+        return float(1 / (1 + math.exp(-value))) if value > -700 else 0.0
+
+    def _read(self, pairs: Sequence[Pair]) -> list[float]:
         if not pairs:
             return []
-        settings = self.encoder.manifest["relevance"]
         column = self.encoder.manifest["outputs"].index("relevance")
         texts = sorted({text for pair in pairs for text in pair})
         ids = dict(zip(texts, self.encoder.tokenize(texts), strict=True))
@@ -52,7 +61,7 @@ class Relevance:
             rows.append(range(len(codes), len(codes) + len(pieces)))
             codes += pieces
         logits = self.encoder.logits(codes)[:, column]
-        return [max(_logistic(float(logits[row]), settings) for row in found) for found in rows]
+        return [max(float(logits[row]) for row in found) for found in rows]
 
     def _pieces(self, question: Sequence[int], passage: Sequence[int]) -> list[Code]:
         most = self.encoder.max_tokens
@@ -60,8 +69,3 @@ class Relevance:
         room = most - 3 - len(question)
         starts = range(0, max(1, len(passage)), room)
         return [self.encoder.pair(question, passage[start : start + room]) for start in starts]
-
-
-def _logistic(logit: float, settings: Mapping[str, float]) -> float:
-    value = settings["slope"] * logit + settings["offset"]
-    return 1 / (1 + math.exp(-value)) if value > -700 else 0.0

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import re
 
+from veridical.text.items import BULLETS, is_item_sign
 from veridical.types import Span
 
 # A blank line, a list item or a table row ends a sentence whatever the punctuation says.
-_BLOCK = re.compile(r"\n[ \t]*(?=\n|[-*•‣–] |\d{1,3}[.)] |\||#{1,6} )|\n(?<=\|\n)")
+_BLOCK = re.compile(rf"\n[ \t]*(?=\n|(?:[{BULLETS}]|\d{{1,3}}[.)]|[a-z]\))[ \t]|\||#{{1,6}} )|\n(?<=\|\n)")
 # A citation mark behind the full stop belongs to the sentence before it: "It fell. [2] Then …".
 _TRAILING_MARKS = re.compile(r"\s*(?:\[\d[\d,\s–-]*\]\s*)+")
+_SURROGATE = re.compile(r"[\ud800-\udfff]")  # half a character, from a badly decoded file; the splitter cannot read it
+# Abbreviations before a number that the splitter does not know.
+_NUMBERED = re.compile(r"\b(?:eqs?|approx|sec|ch|ref|vols?|figs?)\.$", re.IGNORECASE)
+_NAME_STOP = re.compile(r"(?:^|[A-Z\s])\.$")  # ASP.NET, .NET
 
 
 def sentence_spans(text: str, language: str = "en") -> list[Span]:
@@ -32,18 +37,32 @@ def _split_block(block: str, language: str) -> list[Span]:
         return []
     from sentencex import segment  # loads its language tables on first use
 
+    readable = _SURROGATE.sub("\ufffd", block)
     spans: list[Span] = []
     cursor = 0
-    for piece in segment(language, block):
+    for piece in segment(language, readable):
         body = piece.strip()
         if not body:
             continue
-        start = block.find(body, cursor)
+        start = readable.find(body, cursor)
         if start < 0:  # the splitter rewrote something: keep the text, lose the boundary
             return [_strip(Span(0, len(block)), block)]
-        spans.append(Span(start, start + len(body)))
         cursor = start + len(body)
+        if spans and _goes_on(readable, spans[-1], start):
+            spans[-1] = Span(spans[-1].start, cursor)
+        else:
+            spans.append(Span(start, cursor))
     return spans
+
+
+def _goes_on(text: str, before: Span, start: int) -> bool:
+    """Whether what starts here still belongs to the sentence before, for all the splitter says."""
+    said = before.of(text)
+    if is_item_sign(said):
+        return True
+    if before.end == start:
+        return text[start].isascii() and text[start].isalnum() and _NAME_STOP.search(said) is not None
+    return text[start].isdigit() and _NUMBERED.search(said) is not None
 
 
 def _strip(span: Span, text: str) -> Span:

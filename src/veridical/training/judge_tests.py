@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -22,15 +22,15 @@ class Test(NamedTuple):
 
 
 TESTS = {
-    "AttributionBench-OOD": Test("attr_attributionbench_ood", True),
+    "AttributionBench-OOD": Test("attr_attributionbench_ood", True, True),
     "ExpertQA": Test("attr_expertqa_test", True, True),
     "LFQA": Test("attr_lfqa_verification", True),
     "WiCE-oracle": Test("attr_wice_oracle_test", True, True),
     "Factcheck-GPT": Test("fc_factcheck_gpt", True),
     "RAGTruth-QA": Test("rag_ragtruth_qa_test", True),
-    "HaluEval-QA": Test("rag_halueval_qa", True),
+    "HaluEval-QA": Test("rag_halueval_qa", True, True),
     "SummEdits": Test("sum_summedits", True),
-    "QAGS": Test("sum_qags", True),
+    "QAGS": Test("sum_qags", True, True),
     "BEGIN": Test("dlg_begin_wow_test", True, True),
     "FeverSymmetric": Test("fc_fever_symmetric_test", False, True),
     "MNLI": Test("nli_mnli_val", False, True),
@@ -142,23 +142,25 @@ def calibration_error(scores: NDArray[Any], supported: NDArray[Any], bins: int =
     return float(sum(gaps))
 
 
-def macro_accuracy(scores: NDArray[Any], supported: NDArray[Any], sources: Sequence[str], threshold: float) -> float:
-    """Balanced accuracy over the sources of a pooled set, each counting the same."""
+def macro_accuracy(
+    scores: NDArray[Any], supported: NDArray[Any], sources: Sequence[str], threshold: float, only: tuple[str, ...]
+) -> float:
+    """Balanced accuracy over the sources of a pooled set whose names begin as given, each counting the same."""
     names = np.array(sources)
     values = []
     for name in sorted(set(sources)):
         part = names == name
-        if part.sum() >= SMALL and 0 < supported[part].sum() < part.sum():
+        if name.startswith(only) and part.sum() >= SMALL and 0 < supported[part].sum() < part.sum():
             values.append(balanced_accuracy(scores[part], supported[part], threshold))
     return float(np.mean(values))
 
 
-def best_threshold(scores: NDArray[Any], supported: NDArray[Any], sources: Sequence[str]) -> tuple[float, float]:
-    """(threshold, macro balanced accuracy there); the middle of the best run of thresholds."""
-    steps = np.linspace(0.02, 0.98, 97)
-    values = np.array([macro_accuracy(scores, supported, sources, step) for step in steps])
-    smooth = np.convolve(np.pad(values, 2, mode="edge"), np.ones(5) / 5, "valid")
-    return float(steps[smooth.argmax()]), float(values[smooth.argmax()])
+def best_threshold(accuracy: Callable[[float], float]) -> tuple[float, float]:
+    """(threshold, accuracy there, smoothed): the middle of the best run of thresholds."""
+    steps = np.linspace(0.05, 0.95, 91)
+    values = np.array([accuracy(float(step)) for step in steps])
+    smooth = np.convolve(np.pad(values, 3, mode="edge"), np.ones(7) / 7, "valid")
+    return round(float(steps[smooth.argmax()]), 2), float(smooth.max())
 
 
 def figures_of(scores: NDArray[Any], supported: NDArray[Any], threshold: float) -> dict[str, Any]:

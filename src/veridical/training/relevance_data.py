@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from math import log
 from pathlib import Path
@@ -131,13 +130,13 @@ class Alike:
         self.count = len(texts)
 
     def to(self, query: str, most: int) -> list[int]:
-        found: Counter[int] = Counter()
+        found: dict[int, float] = {}
         for word in set(plain(query).split()):
             places = self.places.get(word, ())
             if len(places) <= _COMMON:
                 for number in places:
-                    found[number] += log(self.count / len(places))
-        return [number for number, _ in found.most_common(most)]
+                    found[number] = found.get(number, 0.0) + log(self.count / len(places))
+        return sorted(found, key=lambda number: (-found[number], number))[:most]
 
 
 # ── PopQA ────────────────────────────────────────────────────────────────────────────────────────

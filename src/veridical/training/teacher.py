@@ -70,9 +70,7 @@ def teacher_codes(rows: Sequence[tuple[str, str, bool]], tokenizer: Any) -> list
     ]
 
 
-def teach(
-    rows: Sequence[Row], gguf: Path, work: Path, seconds: float, device: str, log: Callable[[str], None]
-) -> None:
+def teach(rows: Sequence[Row], gguf: Path, work: Path, seconds: float, device: str, log: Callable[[str], None]) -> None:
     """Trains the teacher on the labelled rows, once at most, and writes what it thinks of every row to `taught.npy`."""
     model, tokenizer = load_teacher(gguf)
     log("teacher loaded")
