@@ -18,7 +18,9 @@ from benchmarks.machine import ROOT, describe
 from benchmarks.report import write
 from veridical.errors import VeridicalError
 
-NAMES = ("lexical", "dense", "hybrid", "ingest", "retrieval", "embedder", "quote", "judge", "relevance", "alce", "install")
+NAMES = (
+    "lexical", "dense", "hybrid", "ingest", "retrieval", "embedder", "quote", "judge", "relevance", "alce", "install",
+)  # fmt: skip
 
 
 def main() -> int:

@@ -46,7 +46,7 @@ class Accuracy:
 def label_sets(data: Path, *, held_out: bool, most: int) -> dict[str, Labelled]:
     """By name, from a fixed sample of at least `most` pairs, or all there are."""
     found = list(popqa_passages(data, held_out=held_out))
-    rng = Random(SEED)  # noqa: S311 - not for secrets
+    rng = Random(SEED)
     titled = _titled(found, most, rng)
     asked: dict[str, list[tuple[Pair, bool]]] = {}
     for question, subject, answers, title, text in found:

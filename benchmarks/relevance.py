@@ -10,7 +10,7 @@ from benchmarks.datasets import Setup, data_folder
 from benchmarks.report import AT_LEAST, Figure, Section, Table
 from benchmarks.reranking import Found, Gain
 from benchmarks.scored import Scored
-from veridical.index.rerank import Reranked
+from veridical.index.rerank import CANDIDATES, WEIGHT
 
 _PAIRS, _QUICK_PAIRS = 1_500, 40
 _PAPER = 84.3  # the T5-large evaluator of CRAG (Yan et al. 2024), of whole retrievals on PopQA
@@ -23,17 +23,16 @@ _NAMES = {
 
 def run(setup: Setup) -> Section:
     scorer = Scored(setup.scratch, "rerank")
-    candidates, weight = Reranked.candidates, Reranked.weight
     found = list(reranking.tested(setup))
-    gains = [reranking.gain(one, scorer, candidates, weight) for one in found]
-    costs = {one.collection.name: reranking.cost_ms(one, candidates) for one in found}
+    gains = [reranking.gain(one, scorer, CANDIDATES, WEIGHT) for one in found]
+    costs = {one.collection.name: reranking.cost_ms(one, CANDIDATES) for one in found}
     choosing = list(reranking.development(setup))
     pairs = popqa.measure(data_folder(), Scored(setup.scratch, "popqa"), _QUICK_PAIRS if setup.quick else _PAIRS)
     return Section(
         name="relevance",
         title="The relevance scorer",
         page="relevance",
-        how=f"Reranking: hybrid search through the real index, its first {candidates} passages reordered, nDCG@10 over "
+        how=f"Reranking: hybrid search through the real index, its first {CANDIDATES} passages reordered, nDCG@10 over "
         f"documents. PopQA: questions whose subject was not in training, {_PAIRS:,} pairs or more, a fixed sample.",
         figures=_figures(gains, costs, pairs),
         tables=(_gain_table(gains, costs), _pair_table(pairs), *_choice_tables(choosing, scorer)),
@@ -92,14 +91,18 @@ def _choice_tables(choosing: Sequence[Found], scorer: Scored) -> list[Table]:
 
 
 def _notes() -> tuple[str, ...]:
-    return (
-        f"Intervals: paired bootstrap over queries, 10,000 samples. Weight {Reranked.weight} and "
-        f"{Reranked.candidates} candidates were chosen on the sets of the last tables (gain in nDCG@10, queries in "
-        "brackets), which are not tested: training queries of SciFact, one SQuAD article that training never saw, and "
-        "the collections with fewer than 100 queries.",
-        "HotpotQA: other questions of the set are in the training rows, these are not. PopQA's other half of subjects "
-        "is in them too, so the threshold chosen there is chosen on rows that the model has seen.",
-        f"{_PAPER} % is the CRAG paper's figure for whole retrievals with its own retriever and labels: the nearest of "
-        "the three rows is the last, and it is not the same set.",
-        "CPU and wall: 20 queries one after the other, median, on a machine that may have been busy.",
+    chosen = (
+        f"Intervals: paired bootstrap over queries, 10,000 samples. Weight {WEIGHT} and {CANDIDATES} candidates were "
+        "chosen on the sets of the last tables (gain in nDCG@10, queries in brackets), which are not tested: training "
+        "queries of SciFact, one SQuAD article that training never saw, and the collections of fewer than 100 queries."
     )
+    seen = (
+        "HotpotQA: other questions of the set are in the training rows, these are not. PopQA's other half of subjects "
+        "is in them too, so the threshold chosen there is chosen on rows that the model has seen."
+    )
+    paper = (
+        f"{_PAPER} % is the CRAG paper's figure for whole retrievals with its own retriever and labels: the nearest of "
+        "the three rows is the last, and it is not the same set."
+    )
+    timing = "CPU and wall: 20 queries one after the other, median, on a machine that may have been busy."
+    return chosen, seen, paper, timing

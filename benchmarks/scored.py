@@ -22,7 +22,7 @@ class Scored:
         self._known: dict[str, float] = {}
         if self.file.exists():
             lines = self.file.read_text("utf-8").splitlines()
-            self._known = {key: logit for key, logit in map(json.loads, lines)}
+            self._known = dict(map(json.loads, lines))
 
     async def score(self, pairs: Sequence[Pair]) -> Sequence[float]:
         return self.score_now(pairs)

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from veridical.ingest import Ingest, Progress, Report
     from veridical.methods.joints import Method
     from veridical.models.embed import MiniLm
-    from veridical.ports import Generator, Judge, Writer
+    from veridical.models.relevance import Relevance
+    from veridical.ports import Generator, Judge, Retriever, Writer
 
 LONGEST_QUESTION = 8_000  # characters; more is a document, not a question
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]+")
@@ -117,7 +118,7 @@ class Engine:
         k = self.settings.search.k if k is None else k
         if k < 1:
             raise InputRefused(f"{k} passages cannot be found", fix="ask for one or more")
-        return await (await self.index()).search(cleaned, k, where)
+        return await (await self.retriever()).search(cleaned, k, where)
 
     async def ask(
         self,
@@ -189,6 +190,15 @@ class Engine:
         return choose_judge(self.settings, self._language_model[0])
 
     @cached_property
+    def relevance(self) -> Relevance:
+        """The scorer of question and passage; it shares its model with the judge where that is the same."""
+        from veridical.models.judge import LocalJudge
+        from veridical.models.relevance import Relevance
+
+        judge = self.judge if self.settings.verify.judge == "local" else None
+        return Relevance(judge.encoder if isinstance(judge, LocalJudge) else None)
+
+    @cached_property
     def policy(self) -> Policy:
         """Where support begins: `verify.threshold`, else what the calibration says of `verify.risk`, else the judge."""
         verify = self.settings.verify
@@ -204,6 +214,16 @@ class Engine:
     async def index(self) -> Index:
         """The open index. Raises IndexMissing when nothing was ever added."""
         return await self._opened(create=False)
+
+    async def retriever(self) -> Retriever:
+        """The open index; its first passages reranked when `search.rerank` says how many."""
+        index, candidates = await self.index(), self.settings.search.rerank
+        if not candidates:
+            return index
+        from veridical.index.rerank import Reranked
+        from veridical.text.language import looks_english
+
+        return Reranked(index, self.relevance, candidates, reads=looks_english)
 
     async def _opened(self, *, create: bool) -> Index:
         async with self._opening:
@@ -285,7 +305,7 @@ class _Lazily:
         self._engine = engine
 
     async def search(self, queries: Sequence[str], k: int, where: Filter | None = None) -> Sequence[Sequence[Passage]]:
-        return await (await self._engine.index()).search(queries, k, where)
+        return await (await self._engine.retriever()).search(queries, k, where)
 
 
 def _check_names(names: Sequence[str | Path]) -> None:

@@ -46,6 +46,7 @@ class SearchSettings(Section):
     mode: Literal["hybrid", "lexical", "dense"] = Field("hybrid", description="which index answers")
     k: int = Field(5, ge=1, le=1000, description="passages a question is answered from")
     candidates: int = Field(100, ge=1, description="candidates each index gives to the fusion")
+    rerank: int = Field(0, ge=0, le=1000, description="first passages that the relevance model reorders; 0 = none")
 
 
 class OpenAiSettings(Section):

@@ -125,7 +125,7 @@ class Label(StrEnum):
 class Finding:
     """Something a claim says that its evidence does not hold, found without a model: a number, a name, a quote…"""
 
-    kind: str  # number | date | unit | name | negation | quote
+    kind: str  # number | date | unit | quote | negation; softer: name | polarity
     text: str  # as the claim has it
     reason: str  # "1987 is not in the cited passage"
 

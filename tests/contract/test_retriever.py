@@ -1,4 +1,4 @@
-"""The retriever contract, asked of the fake and of the embedded index in each of its modes."""
+"""The retriever contract, asked of the fake, of the embedded index in each of its modes, and of it reranked."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 
 from contract.retriever_suite import RetrieverSuite
 from veridical.index import Entry, Index, SearchOptions
+from veridical.index.rerank import Reranked
 from veridical.models.fake import FakeEmbedder, FakeRetriever
 from veridical.ports import Retriever
 from veridical.text.passages import searchable_text
@@ -62,3 +63,23 @@ class TestLexical(IndexSuite):
 
 class TestDense(IndexSuite):
     options = SearchOptions(mode="dense")
+
+
+class Shorter:
+    """A scorer: the fewer words of a passage the query lacks, the better."""
+
+    async def score(self, pairs: Sequence[tuple[str, str]]) -> Sequence[float]:
+        return [1 / (1 + len(set(text.lower().split()) - set(query.lower().split()))) for query, text in pairs]
+
+
+class TestReranked(IndexSuite):
+    @pytest.fixture
+    def retriever(self, tmp_path: Path) -> Iterator[Retriever]:
+        made = self.make(tmp_path, [*self.documents()])
+        yield Reranked(made, Shorter(), candidates=2)
+        made.close()
+
+
+class TestRerankedFake(RetrieverSuite):
+    def make(self, folder: Path, documents: Sequence[tuple[str, str, str, str]]) -> Retriever:
+        return Reranked(FakeRetriever([passage_of(*row) for row in documents]), Shorter())

@@ -111,6 +111,21 @@ def test_the_demos_draft_gets_its_verdicts_from_the_shipped_judge(engine: Engine
     assert [citation.mark for citation in answer.claims[2].verdict.repair] == [2]
 
 
+def test_a_quoted_answer_in_a_language_the_judge_does_not_read_is_supported_word_for_word(
+    engine: Engine, tmp_path: Path
+) -> None:
+    sheet = tmp_path / "merkblatt.txt"
+    quoted = "Eine Duschmarke kostet 2 Kronen und ist im Hafenbüro erhältlich."
+    sheet.write_text(f"Gäste liegen am Steg C. {quoted} Der Strom ist im Preis enthalten.\n", encoding="utf-8")
+    engine.add(sheet)
+    answer = engine.ask("Was kostet eine Duschmarke?")
+    assert answer.status is Status.ANSWERED
+    assert quoted in answer.text
+    (changed,) = engine.verify("Eine Duschmarke kostet 3 Kronen und ist im Hafenbüro erhältlich.").claims
+    assert changed.verdict.label is Label.UNVERIFIED
+    assert "English" in changed.verdict.reason
+
+
 def test_a_strict_threshold_supports_less_and_a_risk_needs_a_calibration(tmp_path: Path, docs: Path) -> None:
     text = "The lighthouse on Farrow Head was first lit in 1861."
     with Engine(tmp_path / "kb", verify__threshold=1.0) as strict:

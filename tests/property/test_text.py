@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from veridical.text.claims import find_claims
-from veridical.text.marks import format_marks, keep_valid_marks, parse_marks
+from veridical.text.marks import format_marks, keep_valid_marks, mark_spans, parse_marks, strip_marks
 from veridical.text.sentences import sentence_spans
 from veridical.types import Draft, Passage, Span
 
@@ -29,7 +29,17 @@ def test_what_is_kept_is_valid_and_keeping_again_changes_nothing(text: str, pass
     assert keep_valid_marks(clean, passages) == (clean, 0)
 
 
-@given(st.one_of(TEXT, st.text(max_size=200)))
+@given(TEXT)
+def test_stripping_takes_marks_and_white_space_only(text: str) -> None:
+    kept, at = "", 0
+    for span in mark_spans(text):
+        kept, at = kept + text[at : span.start], span.end
+    assert "".join(strip_marks(text).split()) == "".join((kept + text[at:]).split())
+    if not mark_spans(text):
+        assert strip_marks(text) == text.strip()
+
+
+@given(st.one_of(TEXT, st.text(max_size=200), st.text(st.characters(categories=["Cs", "Lu", "Po"]), max_size=40)))
 def test_sentences_are_ordered_disjoint_and_hold_every_word(text: str) -> None:
     spans = sentence_spans(text)
     assert all(a.end <= b.start for a, b in pairwise(spans))

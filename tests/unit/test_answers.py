@@ -100,3 +100,16 @@ def test_from_memory_nothing_is_verified_and_nothing_withheld() -> None:
     answer = asyncio.run(Closed()(make_kit({"answer_closed": "In 1913. It is red."}), QUESTION))
     assert (answer.status, answer.text, answer.reason) == (Status.ANSWERED, "In 1913. It is red.", "")
     assert {claim.verdict.label for claim in answer.claims} == {Label.UNVERIFIED}
+
+
+def test_printing_an_answer_strikes_what_is_not_supported() -> None:
+    assert (
+        str(ask("The bridge opened in 1913. [1] It is red. [1]")) == "The bridge opened in 1913. [1] ~~It is red. [1]~~"
+    )
+    assert str(ask("The bridge opened in 1913. [1]")) == "The bridge opened in 1913. [1]"
+    assert str(ask("It is red. [1]")) == ""
+
+
+def test_printing_an_answer_from_memory_strikes_nothing() -> None:
+    answer = asyncio.run(Closed()(make_kit({"answer_closed": "It is red."}), QUESTION))
+    assert str(answer) == "It is red."

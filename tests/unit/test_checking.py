@@ -14,7 +14,7 @@ from veridical.checking import check_text
 from veridical.errors import IndexMissing
 from veridical.events import Decided, Ended, Event, Pending, Started
 from veridical.models.fake import FakeRetriever
-from veridical.models.verbatim import Verbatim
+from veridical.models.verbatim import Verbatim, WordForWord
 from veridical.types import Answer, Entailment, Filter, Label, Passage, Status
 
 TEXT = "The bridge opened in 1913. [1] It has five arches. [2] It is red [1]."
@@ -119,3 +119,74 @@ def test_a_long_text_goes_in_slices_and_no_budget_ends_it() -> None:
     assert len(answer.claims) == 300
     assert max(asked) <= 64
     assert sum(asked) == 300
+
+
+class EnglishOnly(Verbatim):
+    """Supports everything it reads, and declines what is in German."""
+
+    threshold = 0.5
+
+    def declines(self, text: str) -> str:
+        return "it reads English only" if "ist" in text.split() else ""
+
+    async def entail(self, pairs: Sequence[tuple[str, str]]) -> Sequence[Entailment]:
+        assert not any(self.declines(text) for pair in pairs for text in pair)
+        return [Entailment(0.9, 0.1, 0.0) for _ in pairs]
+
+
+GERMAN = (passage(1, "Die Brücke ist seit 1913 offen. Das Licht ist älter."), passage(2, "The lighthouse is old."))
+
+
+def check_german(text: str) -> Answer:
+    judge = EnglishOnly()
+    return asyncio.run(check_text(replace(make_kit(judge=judge), word_for_word=WordForWord(judge)), text, GERMAN))
+
+
+def test_what_the_judge_declines_is_supported_word_for_word_only() -> None:
+    answer = check_german("Das Licht ist älter. [1] Das Licht ist neuer. [1] The lighthouse is very old. [2]")
+    assert [claim.verdict.label for claim in answer.claims] == [Label.SUPPORTED, Label.UNVERIFIED, Label.SUPPORTED]
+    evidence = answer.claims[0].verdict.evidence
+    assert evidence is not None
+    assert evidence.text == "Das Licht ist älter."
+    assert answer.claims[1].verdict.reason == "not checked: it reads English only"
+
+
+def test_a_wrong_mark_of_a_declined_sentence_is_repaired_too() -> None:
+    (claim,) = check_german("Das Licht ist älter. [2]").claims
+    assert (claim.verdict.label, claim.verdict.cited) == (Label.SUPPORTED, False)
+    assert [citation.mark for citation in claim.verdict.repair] == [1]
+
+
+def test_word_for_word_says_nothing_of_what_the_judge_has_read() -> None:
+    pairs = [(GERMAN[1].text, GERMAN[1].text), (GERMAN[0].text, "Das Licht ist älter.")]
+    found = asyncio.run(WordForWord(EnglishOnly()).entail(pairs))
+    assert [one.entailment for one in found] == [0.0, 1.0]
+
+
+def test_the_sign_of_a_list_item_is_no_part_of_its_claim() -> None:
+    text = "1. The bridge opened in 1913 [1].\n2) It has five arches [1].\n- a) It is red.\n3."
+    answer = check(text, PASSAGES)
+    assert [claim.text for claim in answer.claims] == [
+        "The bridge opened in 1913.",
+        "It has five arches.",
+        "It is red.",
+    ]
+    assert [claim.span.of(text) for claim in answer.claims[:2]] == [
+        "The bridge opened in 1913 [1].",
+        "It has five arches [1].",
+    ]
+    assert [claim.verdict.label for claim in answer.claims[:2]] == [Label.SUPPORTED] * 2
+    assert str(answer) == text.replace("It is red.", "~~It is red.~~")
+
+
+@pytest.mark.parametrize("sentence", ["3. Oktober 1990 war ein Mittwoch.", "A. Smith left.", "- 5 °C was measured."])
+def test_a_number_or_initial_that_belongs_to_the_claim_stays(sentence: str) -> None:
+    assert [claim.text for claim in check(sentence, PASSAGES).claims] == [sentence]
+
+
+def test_an_item_of_a_source_may_be_quoted_without_its_number() -> None:
+    numbered = (passage(1, "1. Turn the key.\n2. Push the door."),)
+    assert [claim.verdict.label for claim in check("Push the door. [1] Push. [1]", numbered).claims] == [
+        Label.SUPPORTED,
+        Label.UNVERIFIED,
+    ]

@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 
 from veridical.cli.printable import one_line, path_tail, printable, query_words, short_path, snippet
 from veridical.cli.progress import Steps, begun_step, finished_step
-from veridical.cli.render import count, seconds, size, source_name
+from veridical.cli.render import count, seconds, show_answer, size, source_name
+from veridical.cli.view import View
 from veridical.events import Ended, Started, Token
-from veridical.types import Citation, Span
+from veridical.text.claims import find_claims
+from veridical.types import Answer, Citation, Draft, Span, Status
 
 
 @pytest.mark.parametrize(
@@ -90,3 +92,14 @@ def test_numbers_in_words() -> None:
     assert (count(1, "passage"), count(1200, "passage")) == ("1 passage", "1,200 passages")
     assert (size(900), size(4096), size(98_362_432), size(1_117_320_768)) == ("900 B", "4.1 kB", "98 MB", "1.1 GB")
     assert (seconds(1.25), seconds(125)) == ("1.2 s", "2 min 5 s")
+
+
+def test_list_items_are_shown_with_their_signs(capsys: pytest.CaptureFixture[str]) -> None:
+    text = "Two steps:\n\n1. Turn the key.\n- Push."
+    show_answer(View(), Answer("How?", text, Status.PARTIAL, find_claims(Draft(text))))
+    shown = capsys.readouterr().out
+    assert [line for line in shown.splitlines() if line.startswith("?")] == [
+        "? ~~Two steps:~~",
+        "? ~~1. Turn the key.~~",
+        "? ~~- Push.~~",
+    ]

@@ -443,6 +443,12 @@ def test_pairs_come_out_in_their_order_with_label_and_score(engine: Engine, read
     assert "1 supported, 1 contradicted, 1 unverified" in result.stderr
 
 
+def test_pairs_about_other_things_are_not_contradicted(engine: Engine, reader: Reader, tmp_path: Path) -> None:
+    reader.against = {"Cats like fish."}
+    (row,) = rows_of(call("--pairs", pairs_file(tmp_path, [pair("a", "Cats like fish.")])))
+    assert row["label"] == "unverified"
+
+
 def test_pairs_from_stdin_to_a_file_quietly(engine: Engine, tmp_path: Path) -> None:
     result = call("--pairs", "-", "--out", "out.jsonl", "-q", stdin=json.dumps(pair("a", "Why.")) + "\n")
     assert (result.exit_code, result.stdout, result.stderr) == (0, "", "")

@@ -27,6 +27,26 @@ def test_stripping_leaves_a_clean_sentence() -> None:
     assert strip_marks("It fell [1][2], then rose [3].") == "It fell, then rose."
 
 
+@pytest.mark.parametrize(
+    ("text", "bare"),
+    [
+        ("Use .NET", "Use .NET"),
+        ("Use [1] .NET [2] .", "Use .NET."),
+        ("Rates  of .5 and .7 [1] fell", "Rates  of .5 and .7 fell"),
+        ("It fell.[1] Then", "It fell. Then"),
+        ("- one [1]\n- two [2]", "- one\n- two"),
+        ("[1] It fell", "It fell"),
+    ],
+)
+def test_only_the_space_of_a_mark_goes_with_it(text: str, bare: str) -> None:
+    assert strip_marks(text) == bare
+
+
+def test_removing_an_invalid_mark_touches_nothing_else() -> None:
+    assert keep_valid_marks("Use .NET [9] on\n- a [8]\n- b [1].", 3) == ("Use .NET on\n- a\n- b [1].", 2)
+    assert keep_valid_marks("A [9] [1], b [[9]7] c", 3) == ("A [1], b c", 3)
+
+
 def test_invalid_marks_are_removed_and_counted() -> None:
     assert keep_valid_marks("A [1][7]. B [9]. C [2-5].", 3) == ("A [1]. B. C [2][3].", 4)
 

@@ -14,7 +14,7 @@ BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("code", BLOCKS, ids=["blocking", "async"])
+@pytest.mark.parametrize("code", BLOCKS, ids=["blocking", "async", "verify"])
 def test_readme_code_runs(code: str, tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "light.txt").write_text("Ada Quill keeps the light on Farrow Head.\n", encoding="utf-8")

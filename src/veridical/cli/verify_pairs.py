@@ -46,7 +46,7 @@ class Verdicts:
     bad: list[int] = field(default_factory=list)  # the first few line numbers
 
     def label(self, pair: Pair, found: Entailment) -> Label:
-        """As a claim of a text is labelled: small models call what is unrelated contradicted, so words must be shared."""
+        """As a claim of a text: small models call what is unrelated contradicted, so words must be shared."""
         from veridical.verification.evidence import contradicts
 
         if found.entailment >= self.threshold:

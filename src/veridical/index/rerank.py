@@ -11,6 +11,9 @@ from veridical.ports import CrossScorer, Retriever
 from veridical.text.passages import searchable_text
 from veridical.types import Filter, Passage
 
+# Chosen on queries that no benchmark tests; docs/results/relevance.md has the gains of others.
+CANDIDATES = 10
+WEIGHT = 0.5
 _WITHOUT = "search without it: --set search.rerank=0"
 
 
@@ -28,8 +31,8 @@ class Reranked:
 
     retriever: Retriever
     scorer: CrossScorer
-    candidates: int = 10
-    weight: float = 0.5
+    candidates: int = CANDIDATES
+    weight: float = WEIGHT
     reads: Callable[[str], bool] = read_all
 
     async def search(self, queries: Sequence[str], k: int, where: Filter | None = None) -> Sequence[Sequence[Passage]]:
@@ -37,21 +40,15 @@ class Reranked:
         if k < 1:
             return [[] for _ in queries]
         found = await self.retriever.search(queries, max(k, self.candidates), where)
-        scored = [self.reads(query) for query in queries]
-        relevance = iter(
-            await self._score(
-                [
-                    (query, searchable_text(passage))
-                    for query, passages, wanted in zip(queries, found, scored, strict=True)
-                    for passage in (passages[: self.candidates] if wanted else ())
-                ]
-            )
-        )
+        heads = [
+            passages[: self.candidates] if self.reads(query) else ()
+            for query, passages in zip(queries, found, strict=True)
+        ]
+        pairs = [(query, searchable_text(one)) for query, head in zip(queries, heads, strict=True) for one in head]
+        scores = iter(await self._score(pairs))
         return [
-            self._reorder(passages, [next(relevance) for _ in passages[: self.candidates]])[:k]
-            if wanted
-            else passages[:k]
-            for passages, wanted in zip(found, scored, strict=True)
+            self._reorder(passages, [next(scores) for _ in head])[:k]
+            for passages, head in zip(found, heads, strict=True)
         ]
 
     async def _score(self, pairs: Sequence[tuple[str, str]]) -> Sequence[float]:
@@ -65,10 +62,10 @@ class Reranked:
             raise ModelOutputInvalid("the reranker did not give every passage a number", fix=_WITHOUT)
         return scores
 
-    def _reorder(self, passages: Sequence[Passage], relevance: Sequence[float]) -> list[Passage]:
-        """Best first; of equals, the one that the retriever had first."""
-        if not passages:
-            return []
+    def _reorder(self, passages: Sequence[Passage], relevance: Sequence[float]) -> Sequence[Passage]:
+        """Best first; of equals, the one that the retriever had first. Nothing scored, nothing changed."""
+        if not relevance:
+            return passages
         best, low = passages[0].score, passages[len(relevance) - 1].score
         width = best - low or 1.0
         # What was not scored lies below the last candidate there, so it stays below them all here.

@@ -37,7 +37,7 @@ _NEEDED = {
     "judge": ("temperature", "threshold", "window_tokens"),
     "relevance": ("slope", "offset"),
 }
-_BATCH_TOKENS = 1024  # larger batches are no faster and need more memory
+_BATCH_TOKENS = 256  # larger batches are no faster, and while one runs on the last core the others wait
 _CLS, _SEP = 101, 102
 
 

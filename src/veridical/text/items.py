@@ -1,4 +1,4 @@
-"""The sign that a list item begins with: `-`, `•`, `1.`, `2)`, `a)`, `(iv)`. It numbers a claim and is no part of it."""
+"""The sign that a list item begins with: `-`, `•`, `1.`, `2)`, `a)`, `(iv)`. It is no part of what the item says."""
 
 from __future__ import annotations
 
@@ -6,16 +6,20 @@ import re
 
 from veridical.text.language import looks_english
 
-BULLETS = "-*+•‣–▪◦"
-# A dash before a figure may be its sign: "- 5 °C".
-_SIGN = re.compile(rf"(?:[-–](?=[ \t]+\D)|[{BULLETS[1:].replace('–', '')}>]|\d{{1,3}}\)|[a-zA-Z]\)|\((?:\d{{1,3}}|[a-zA-Z]|[ivx]{{1,5}})\))[ \t]+")
+DASHES, DOTS = "-–", "*+•‣▪◦"
+_SIGN = re.compile(
+    rf"(?:[{DASHES}](?=[ \t]+\D)"  # a dash before a figure may be its sign: "- 5 °C"
+    rf"|[{DOTS}>]|\d{{1,3}}\)|[a-zA-Z]\)|\((?:\d{{1,3}}|[a-zA-Z]|[ivx]{{1,5}})\))[ \t]+"
+)
 _ORDINAL = re.compile(r"\d{1,3}\.\s+")
 # Many languages write a date or a rank as "3. Oktober"; there the number is the claim's own.
 _DAY = re.compile(
     r"(?:januar|februar|märz|marts|mars|april|mai|maj|juni|juli|august|september|o[kc]tober|november|de[cz]ember)\b",
     re.IGNORECASE,
 )
-_ALONE = re.compile(rf"[{BULLETS}>*_\s]*\(?(?:\d{{1,3}}|[a-zA-Z]|[ivxIVX]{{1,5}})[.)][*_]*|[{BULLETS}>]")
+_ALONE = re.compile(
+    rf"[{DASHES}{DOTS}>_\s]*\(?(?:\d{{1,3}}|[a-zA-Z]|[ivxIVX]{{1,5}})[.)][*_]*|[{DASHES}{DOTS}>][{DASHES}{DOTS}>\s]*"
+)
 
 
 def is_item_sign(text: str) -> bool:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
-from veridical.text.items import BULLETS, is_item_sign
+from veridical.text.items import DASHES, DOTS, is_item_sign
 from veridical.types import Span
 
 # A blank line, a list item or a table row ends a sentence whatever the punctuation says.
-_BLOCK = re.compile(rf"\n[ \t]*(?=\n|(?:[{BULLETS}]|\d{{1,3}}[.)]|[a-z]\))[ \t]|\||#{{1,6}} )|\n(?<=\|\n)")
+_BLOCK = re.compile(rf"\n[ \t]*(?=\n|(?:[{DASHES}{DOTS}]|\d{{1,3}}[.)]|[a-z]\))[ \t]|\||#{{1,6}} )|\n(?<=\|\n)")
 # A citation mark behind the full stop belongs to the sentence before it: "It fell. [2] Then …".
 _TRAILING_MARKS = re.compile(r"\s*(?:\[\d[\d,\s–-]*\]\s*)+")
+# “It is over.” [1] Then …: the splitter does not see that end.
+_QUOTED_END = re.compile(r"[.!?…][\"”’»]\s*(?:\[\d[\d,\s–-]*\]\s*)+(?=[A-Z“\"«])")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")  # half a character, from a badly decoded file; the splitter cannot read it
 # Abbreviations before a number that the splitter does not know.
 _NUMBERED = re.compile(r"\b(?:eqs?|approx|sec|ch|ref|vols?|figs?)\.$", re.IGNORECASE)
@@ -33,7 +36,10 @@ def split_sentences(text: str, language: str = "en") -> list[str]:
 
 
 def _split_block(block: str, language: str) -> list[Span]:
-    if not block.strip():
+    whole = _strip(Span(0, len(block)), block)
+    if whole.of(block).startswith("|") and "\n" not in whole.of(block):  # a row of a table
+        return [whole]
+    if whole.start >= whole.end:
         return []
     from sentencex import segment  # loads its language tables on first use
 
@@ -46,13 +52,18 @@ def _split_block(block: str, language: str) -> list[Span]:
             continue
         start = readable.find(body, cursor)
         if start < 0:  # the splitter rewrote something: keep the text, lose the boundary
-            return [_strip(Span(0, len(block)), block)]
+            return [whole]
         cursor = start + len(body)
         if spans and _goes_on(readable, spans[-1], start):
             spans[-1] = Span(spans[-1].start, cursor)
         else:
             spans.append(Span(start, cursor))
-    return spans
+    return [part for span in spans for part in _split_quoted(span, block)]
+
+
+def _split_quoted(span: Span, text: str) -> list[Span]:
+    ends = [end.end() for end in _QUOTED_END.finditer(text, span.start, span.end)]
+    return [_strip(Span(*part), text) for part in pairwise((span.start, *ends, span.end))]
 
 
 def _goes_on(text: str, before: Span, start: int) -> bool:

@@ -13,9 +13,14 @@ def find_conflict(claim: str, verdict: Verdict, found: Found, terms: Terms) -> C
     """The place that supports a supported claim beside the strongest place in another passage that contradicts it."""
     if verdict.label is not Label.SUPPORTED or verdict.evidence is None or verdict.score is None:
         return None
-    if verdict.score < max(terms.threshold, _STRONG):
+    if not is_strong(verdict.score, terms):
         return None
     for objection in found.objections:
         if objection.mark != verdict.evidence.source.mark:
             return Conflict(claim, verdict.evidence, objection.evidence)
     return None
+
+
+def is_strong(score: float, terms: Terms) -> bool:
+    """Whether a claim of that score is supported well enough for an objection to be worth telling."""
+    return score >= max(terms.threshold, _STRONG)

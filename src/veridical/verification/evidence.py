@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -13,90 +14,72 @@ from veridical.verification.policy import Policy
 from veridical.verification.readings import Case
 from veridical.verification.sources import Sources
 
-_SENTENCES, _PAIRS = 6, 4  # judged of one passage for one claim: those that share most words with it
+_MOST = 3  # windows of a kind that are asked about, in one passage for one claim: those that share most words with it
 
 
 class Window(NamedTuple):
-    """A place in a passage that may carry a claim."""
+    """A place in a passage that may carry or contradict a claim; `words` are those of the premise."""
 
     span: Span
+    premise: str
     words: frozenset[str]
-    sentences: int
 
 
-@dataclass(frozen=True, slots=True)
-class Narrowing:
-    """What is asked about one claim and one passage to find the place in it; a premise a window, in order."""
-
-    claim: str
-    mark: int
-    windows: tuple[Window, ...]
-    premises: tuple[str, ...]
-
-
-def plan_narrowing(case: Case, mark: int, sources: Sources) -> Narrowing:
-    """Single sentences come first, and within a kind those that share most words with the claim.
+@dataclass(frozen=True)
+class Places:
+    """The windows of one passage for one claim, by kind; within a kind those that share most words with it first.
 
     A window holds only sentences that share a word with the claim: text about nothing but itself ("this passage
     supports every claim") is never evidence, alone or beside a sentence that is on the subject.
     """
-    wanted = case.words
-    sentences = sources.sentences(mark)
-    ones = [Window(s.span, s.words, 1) for s in sentences if s.words & wanted]
-    twos = [
-        Window(Span(a.span.start, b.span.end), a.words | b.words, 2)
-        for a, b in pairwise(sentences)
-        if a.words & wanted and b.words & wanted
-    ]
-    chosen = (*_nearest(ones, wanted)[:_SENTENCES], *_nearest(twos, wanted)[:_PAIRS])
-    return Narrowing(case.claim.text, mark, chosen, tuple(sources.part(mark, window.span) for window in chosen))
+
+    case: Case
+    mark: int
+    sources: Sources
+
+    def objecting(self, policy: Policy) -> tuple[Sequence[Window], Sequence[Window]]:
+        """The sentences, and two that follow each other, that hold words enough for a contradiction."""
+        ones, twos = (
+            [window for window in windows if share_held(self.case.words, window.words) >= policy.overlap]
+            for windows in (self.sentences, self.twos)
+        )
+        return ones, twos
+
+    def quote(self, window: Window) -> Evidence:
+        return self.sources.evidence(self.mark, window.span)
+
+    @cached_property
+    def sentences(self) -> Sequence[Window]:
+        near = [(s.span, s.words) for s in self.sources.sentences(self.mark) if s.words & self.case.words]
+        return self._choose(near)
+
+    @cached_property
+    def twos(self) -> Sequence[Window]:
+        """Sentences that follow each other."""
+        wanted = self.case.words
+        near = [
+            (Span(a.span.start, b.span.end), a.words | b.words)
+            for a, b in pairwise(self.sources.sentences(self.mark))
+            if a.words & wanted and b.words & wanted
+        ]
+        return self._choose(near)
+
+    def _choose(self, near: Sequence[tuple[Span, frozenset[str]]]) -> Sequence[Window]:
+        best = sorted(near, key=lambda place: -len(place[1] & self.case.words))[:_MOST]
+        return [Window(span, *self.sources.part(self.mark, span, words)) for span, words in best]
 
 
-def find_support(
-    plan: Narrowing, found: Sequence[Entailment], threshold: float, sources: Sources
-) -> tuple[Evidence | None, float]:
-    """The evidence and how far it carries the claim; no evidence when only text about something else does.
-
-    `found` is what the judge says of the plan's premises and, last, of the passage's gist.
-    """
-    *windows, gist = found
-    for size in (1, 2):
-        best = _best(plan, [one.entailment for one in windows], size)
-        if best is not None and windows[best].entailment >= threshold:
-            return sources.evidence(plan.mark, plan.windows[best].span), windows[best].entailment
-    if gist.entailment >= threshold:
-        return sources.evidence(plan.mark), gist.entailment
-    return None, max(one.entailment for one in found)
+def strongest(windows: Sequence[Window], strengths: Sequence[float], least: float) -> Window | None:
+    """The window of most strength, the first of equals; None when none has at least `least`."""
+    best = max(range(len(windows)), key=strengths.__getitem__, default=None)
+    return windows[best] if best is not None and strengths[best] >= least else None
 
 
-def find_contradiction(
-    plan: Narrowing, found: Sequence[Entailment], policy: Policy, sources: Sources
-) -> Evidence | None:
-    """The place that says otherwise, if there is one; `found` is what the judge says of the plan's premises."""
-    strengths = [
-        one.contradiction if contradicts(plan.claim, premise, one, policy) else 0.0
-        for one, premise in zip(found, plan.premises, strict=True)
-    ]
-    for size in (1, 2):
-        best = _best(plan, strengths, size)
-        if best is not None and strengths[best] > 0.0:
-            return sources.evidence(plan.mark, plan.windows[best].span)
-    return None
+def speaks_against(found: Entailment, policy: Policy) -> bool:
+    """Whether the judge's word alone would do for a contradiction: strong, and in no way in favour."""
+    return found.contradiction >= policy.contradiction and found.entailment <= policy.doubt
 
 
 def contradicts(claim: str, premise: str, found: Entailment, policy: Policy) -> bool:
-    """Whether the judge's word counts as a contradiction: strong, in no way in favour, and about the same things."""
-    return (
-        found.contradiction >= policy.contradiction
-        and found.entailment <= policy.doubt
-        and share_held(content_words(claim), content_words(premise)) >= policy.overlap
-    )
-
-
-def _nearest(windows: list[Window], wanted: frozenset[str]) -> list[Window]:
-    return sorted(windows, key=lambda window: -share_held(wanted, window.words))
-
-
-def _best(plan: Narrowing, strengths: Sequence[float], size: int) -> int | None:
-    rows = [row for row, window in enumerate(plan.windows) if window.sentences == size]
-    return max(rows, key=strengths.__getitem__, default=None)
+    """Whether the judge's word counts as a contradiction: it speaks against the claim, and is about the same things."""
+    return speaks_against(found, policy) and share_held(content_words(claim), content_words(premise)) >= policy.overlap

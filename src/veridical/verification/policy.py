@@ -16,10 +16,11 @@ class Policy:
     contradiction: float = 0.6  # small models call unrelated text contradicted, so only a strong word counts
     doubt: float = 0.2  # the most entailment a contradiction may leave
     overlap: float = 0.4  # share of the claim's content words that a contradicting sentence must hold
+    kinship: float = 0.2  # the share that a passage must hold to be read for a claim that cites others
     penalty: float = 0.05  # what each soft finding takes off the score, at most two of them
 
     def __post_init__(self) -> None:
-        for name in ("threshold", "contradiction", "doubt", "overlap", "penalty"):
+        for name in ("threshold", "contradiction", "doubt", "overlap", "kinship", "penalty"):
             value = getattr(self, name)
             above_zero = name in ("threshold", "contradiction")  # at zero everything would be supported
             if value is not None and not (value >= 0.0 and value <= 1.0 and (value > 0.0 or not above_zero)):

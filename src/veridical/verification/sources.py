@@ -29,11 +29,17 @@ class Sources:
         self.sentences = cache(self._split)
         self.words = cache(self._words)
         self.premise = cache(self._premise)
+        self.title_words = cache(self._title_words)
 
-    def part(self, mark: int, span: Span) -> str:
-        """A part of the passage under its title, for a sentence often says just "it"."""
+    def part(self, mark: int, span: Span, words: frozenset[str]) -> tuple[str, frozenset[str]]:
+        """A part of the passage, whose words are given, under its title, for a sentence often says just "it".
+
+        The words of the whole come with it.
+        """
         passage = self.passages[mark - 1]
-        return self._under_title(passage, span.of(passage.text))
+        text = span.of(passage.text)
+        premise = self._under_title(passage, text)
+        return premise, words if premise == text else words | self.title_words(mark)
 
     def gist(self, mark: int, wanted: frozenset[str]) -> str:
         """The premise without the sentences that share no word with what is wanted; empty when none does."""
@@ -69,3 +75,6 @@ class Sources:
 
     def _words(self, mark: int) -> frozenset[str]:
         return frozenset().union(*(sentence.words for sentence in self.sentences(mark)))
+
+    def _title_words(self, mark: int) -> frozenset[str]:
+        return content_words(self.passages[mark - 1].title)
