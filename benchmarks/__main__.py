@@ -19,7 +19,8 @@ from benchmarks.report import write
 from veridical.errors import VeridicalError
 
 NAMES = (
-    "lexical", "dense", "hybrid", "ingest", "retrieval", "embedder", "quote", "judge", "relevance", "alce", "install",
+    "lexical", "dense", "hybrid", "ingest", "retrieval", "embedder", "quote", "judge", "relevance",
+    "verify_speed", "alce", "install",
 )  # fmt: skip
 
 

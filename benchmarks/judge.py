@@ -7,6 +7,7 @@ the same weights) is compared with where it is there.
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -26,13 +27,14 @@ _QUICK = ("FeverSymmetric", "Breaking-NLI")
 _SIDES = {"FeverSymmetric": 80.0, "MNLI": 82.0, "Breaking-NLI": 90.0, "swaps": 90.0}
 _TEN = tuple(name for name, test in TESTS.items() if test.averaged)
 _LEVELS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+_MOST_CHARACTERS = 3_000_000  # of premises in one set: a longer set is thinned evenly, or it would take an hour
 _ALIKE = 60  # pairs of a set on which the cached logits and the judge itself must agree
 
 
 def run(setup: Setup) -> Section:
     judge = LocalJudge()
     wanted = _QUICK if setup.quick else (*_TEN, *_SIDES)
-    sets = {name: found for name, found in load_sets(data_folder()).items() if name in {*wanted, DEV}}
+    sets = {name: _thin(found) for name, found in load_sets(data_folder()).items() if name in {*wanted, DEV}}
     cache = setup.scratch / "judge" / judge.encoder.fingerprint
     cache.mkdir(parents=True, exist_ok=True)
     settings = judge.encoder.manifest["judge"]
@@ -42,8 +44,17 @@ def run(setup: Setup) -> Section:
         _agree(judge, sets[name], plain[name])
         print(f"  {name}", flush=True)
     checked = {name: _checked(sets[name], scores) for name, scores in plain.items()}
-    exact = _float32(setup.scratch / "judge" / "float32.npz", settings, plain)
+    exact = _float32(setup.scratch / "judge" / "float32.npz", settings, sets)
     return _section(judge, sets, plain, checked, exact)
+
+
+def _thin(labelled: LabelledSet) -> LabelledSet:
+    step = _step(labelled)
+    return LabelledSet(labelled.pairs[::step], labelled.supported[::step], labelled.sources[::step])
+
+
+def _step(labelled: LabelledSet) -> int:
+    return math.ceil(sum(len(premise) for premise, _ in labelled.pairs) / _MOST_CHARACTERS)
 
 
 def _scored(judge: LocalJudge, labelled: LabelledSet, file: Path) -> Scored:
@@ -73,15 +84,16 @@ def _checked(labelled: LabelledSet, scores: NDArray[Any]) -> NDArray[Any]:
     return np.array([lower(float(score), findings) for score, findings in zip(scores, found, strict=True)])
 
 
-def _float32(file: Path, settings: dict[str, Any], plain: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+def _float32(file: Path, settings: dict[str, Any], sets: dict[str, LabelledSet]) -> dict[str, NDArray[Any]]:
+    """The scores of the unquantised model for the same rows."""
     if not file.exists():
         return {}
     stored, window = np.load(file), settings["window_tokens"]
     found = {}
-    for name in plain:
-        places = stored[f"{name}|{window}|places"]
-        found[name] = Scored(stored[f"{name}|{window}|logits"], *places.T).support(settings)
-    return {name: scores for name, scores in found.items() if len(scores) == len(plain[name])}
+    for name, labelled in sets.items():
+        scores = Scored(stored[f"{name}|{window}|logits"], *stored[f"{name}|{window}|places"].T).support(settings)
+        found[name] = scores[:: round(len(scores) / len(labelled.pairs))]
+    return found
 
 
 # ── the page ─────────────────────────────────────────────────────────────────────────────────────
@@ -137,6 +149,7 @@ def _section(
             Table(("threshold", "coverage", "accuracy of what is shown", "risk"), _curve(sets, checked, ten)),
         ),
         notes=(
+            f"Sets whose premises are longer than {_MOST_CHARACTERS:,} characters together are thinned evenly.",
             "In domain: training rows share the set's source, never its claims.",
             "The second table pools the sets of the mean; claims at or above a threshold are shown, the others not.",
             "A judge that shows nothing has no accuracy.",

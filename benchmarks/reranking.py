@@ -20,7 +20,7 @@ from benchmarks.retrieval import Collection, added, as_collection, read_collecti
 from benchmarks.scored import Scored
 from veridical.engine import build
 from veridical.index.rerank import Reranked
-from veridical.metrics.retrieval import ndcg_at
+from veridical.metrics.retrieval import ndcg_at, recall_at
 from veridical.models.relevance import Relevance
 from veridical.settings import Settings
 from veridical.training.judge_data import share
@@ -30,6 +30,7 @@ CANDIDATES = (10, 20)
 WEIGHTS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 1.0)
 MANY = 100  # queries from which a set is tested; the smaller ones help to choose
 _DEPTH = 100
+_READ = 5  # passages that `ask` gives to its writer
 _SEED, _SAMPLES = 7, 10_000
 _TIMED = 20
 _DEV_QUERIES, _SQUAD_QUERIES = 120, 80
@@ -48,17 +49,23 @@ class Found:
 
     def ndcg(self, scorer: Scored | None = None, candidates: int = 0, weight: float = 0.0) -> NDArray[np.float64]:
         """nDCG@10 a query, reranked when there is a scorer."""
-        ranked: Sequence[Sequence[Passage]] = self.passages
-        if scorer is not None:
-            reranked = Reranked(self, scorer, candidates, weight)
-            ranked = asyncio.run(reranked.search(self.collection.queries, _DEPTH))
-        pairs = zip(ranked, self.collection.relevant, strict=True)
+        pairs = zip(self._ranked(scorer, candidates, weight), self.collection.relevant, strict=True)
         return np.array([ndcg_at(10, _documents(passages), relevant) for passages, relevant in pairs])
+
+    def recall(self, scorer: Scored | None = None, candidates: int = 0, weight: float = 0.0) -> NDArray[np.float64]:
+        """The share of the relevant documents that an answer from the first five passages has seen, a query."""
+        pairs = zip(self._ranked(scorer, candidates, weight), self.collection.relevant, strict=True)
+        return np.array([recall_at(_DEPTH, _documents(passages[:_READ]), relevant) for passages, relevant in pairs])
+
+    def _ranked(self, scorer: Scored | None, candidates: int, weight: float) -> Sequence[Sequence[Passage]]:
+        if scorer is None:
+            return self.passages
+        return asyncio.run(Reranked(self, scorer, candidates, weight).search(self.collection.queries, _DEPTH))
 
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """Of reranking over hybrid alone, with a paired bootstrap interval of 95 % over the queries."""
+    """Of a figure through reranking: means, and the paired bootstrap interval (95 %, over queries) of the change."""
 
     name: str
     queries: int
@@ -70,6 +77,10 @@ class Gain:
     @property
     def mean(self) -> float:
         return self.after - self.before
+
+    @property
+    def row(self) -> tuple[str, ...]:
+        return f"{self.before:.4f}", f"{self.after:.4f}", f"{self.mean:+.4f} ({self.low:+.4f} … {self.high:+.4f})"
 
 
 def find(setup: Setup, collection: Collection) -> Found:
@@ -113,13 +124,12 @@ def _squad(setup: Setup) -> Collection:
     return as_collection("squad", corpus, Random(_SEED).sample(queries, _SQUAD_QUERIES))
 
 
-def gain(found: Found, scorer: Scored, candidates: int, weight: float) -> Gain:
-    before, after = found.ndcg(), found.ndcg(scorer, candidates, weight)
+def gain(name: str, before: NDArray[np.float64], after: NDArray[np.float64]) -> Gain:
     change = after - before
     rng = np.random.default_rng(_SEED)
     means = np.array([change[rng.integers(len(change), size=len(change))].mean() for _ in range(_SAMPLES)])
     low, high = np.quantile(means, (0.025, 0.975))
-    return Gain(found.collection.name, len(change), before.mean(), after.mean(), float(low), float(high))
+    return Gain(name, len(change), float(before.mean()), float(after.mean()), float(low), float(high))
 
 
 def cost_ms(found: Found, candidates: int) -> tuple[float, float]:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -152,8 +153,10 @@ class Engine:
         """
         from veridical.checking import check_text
 
+        # Reranking is for questions: for a claim it gains nothing measurable, and would be most of the work.
+        kit = replace(self.kit(None, sinks), retriever=_Lazily(self.index))
         # What was read from a file of another encoding may hold bytes that are no text; the offsets stay.
-        return await check_text(self.kit(None, sinks), text.encode("utf-8", "replace").decode(), passages)
+        return await check_text(kit, text.encode("utf-8", "replace").decode(), passages)
 
     def kit(self, where: Filter | None = None, sinks: Sequence[Sink] = ()) -> Kit:
         """The verbs for one question, with a fresh budget and trace."""
@@ -165,7 +168,7 @@ class Engine:
             trace=Trace(sinks),
             meter=Meter(Budget(budget.calls, budget.tokens, budget.seconds)),
             judge=self.judge,
-            retriever=_Lazily(self),
+            retriever=_Lazily(self.retriever),
             generator=generator,
             writer=writer,
             where=where,
@@ -301,11 +304,11 @@ class Engine:
 class _Lazily:
     """Opens the index when a method first searches, so that `closed` works without one."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, opened: Callable[[], Awaitable[Retriever]]) -> None:
+        self._opened = opened
 
     async def search(self, queries: Sequence[str], k: int, where: Filter | None = None) -> Sequence[Sequence[Passage]]:
-        return await (await self._engine.retriever()).search(queries, k, where)
+        return await (await self._opened()).search(queries, k, where)
 
 
 def _check_names(names: Sequence[str | Path]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+import math
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -280,7 +281,7 @@ def test_allowing_the_unverified_does_not_allow_the_contradicted(engine: Engine,
         ["answer.md", "--pairs", "p.jsonl"],
         ["--pairs", "p.jsonl", "--calibrate", "p.jsonl"],
         ["--calibrate", "p.jsonl"],
-        ["--checks", "answer.md"],
+        ["--out", "scores.jsonl", "answer.md"],
         ["--out", "x.jsonl"],
         ["answer.md", "--sources", ""],
         ["missing.md"],
@@ -502,16 +503,18 @@ def test_what_the_judge_cannot_read_is_unverified_with_the_reason(engine: Engine
     ]  # fmt: skip
 
 
-def test_checks_take_support_away_only_when_asked(engine: Engine, reader: Reader, tmp_path: Path) -> None:
+def test_checks_lower_the_score_unless_switched_off(engine: Engine, reader: Reader, tmp_path: Path) -> None:
     class Trusting(Reader):
         def _one(self, premise: str, claim: str) -> Entailment:
-            return Entailment(0.95, 0.05, 0.0)
+            return Entailment(0.6, 0.4, 0.0)
 
     engine.reader = Trusting()
     file = pairs_file(tmp_path, [pair("a", "The light was first lit in 1987.")])
-    assert rows_of(call("--pairs", file))[0]["label"] == "supported"
-    (row,) = rows_of(call("--pairs", file, "--checks"))
-    assert (row["label"], row["score"]) == ("unverified", 0.95)
+    (row,) = rows_of(call("--pairs", file, "--no-checks"))
+    assert (row["label"], row["score"]) == ("supported", 0.6)
+    (row,) = rows_of(call("--pairs", file))
+    odds = 0.6 / 0.4 / math.exp(1.5)  # a number that the premise does not hold
+    assert (row["label"], row["score"]) == ("unverified", pytest.approx(odds / (1 + odds), abs=1e-5))
     assert any("1987" in finding for finding in row["findings"])
 
 

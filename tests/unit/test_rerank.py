@@ -174,6 +174,22 @@ def test_the_engine_reranks_when_told_and_shares_the_judges_model(tmp_path: Path
     assert asyncio.run(run(7)) == (True, 7)
 
 
+def test_claims_are_checked_without_reranking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("a claim was reranked")
+
+    async def run() -> int:
+        settings = load({"index": str(tmp_path / "kb"), "search.rerank": 5, "verify.judge": "verbatim"}, {}).settings
+        async with build(settings) as engine:
+            await engine.add(tmp_path / "docs")
+            return len((await engine.verify("The bridge opened in 1913.")).sources)
+
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "bridge.md").write_text("The bridge opened in 1913.", encoding="utf-8")
+    monkeypatch.setattr(Relevance, "score", refuse)
+    assert asyncio.run(run()) == 1
+
+
 @pytest.mark.slow
 def test_a_real_search_puts_the_answer_first(tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()

@@ -147,14 +147,46 @@ def test_a_policy_that_would_support_everything_is_refused(wrong: dict[str, floa
         Policy(**wrong)
 
 
-def test_an_answer_takes_two_calls_however_many_claims_it_has() -> None:
+# ── what is asked ────────────────────────────────────────────────────────────────────────────────
+
+
+def test_an_answer_takes_three_calls_at_most_however_many_claims_it_has() -> None:
     judge = Reader()
-    check(f"{BRIDGE} [1] {LIGHT} [2] The moon is made of cheese. [1]", judge=judge)
-    assert len(judge.calls) == 2
-    asked = [(claim, "Lights" in premise) for premise, claim in judge.calls[0]]
-    assert ("The lighthouse is older than the bridge.", True) in asked
-    assert ("The moon is made of cheese.", False) in asked
-    assert ("The moon is made of cheese.", True) not in asked  # not cited, and no word in common
+    check(f"{BRIDGE} [1] {LIGHT} [2] The moon is made of cheese. [1] The bridge is red. [2]", judge=judge)
+    assert len(judge.calls) <= 3
+    assert ("Bridges\n\n" + BRIDGE, "The moon is made of cheese.") in judge.calls[0]
+    assert all("Lights" not in premise for call in judge.calls for premise, claim in call if "moon" in claim)
+
+
+def test_a_passage_that_is_not_cited_is_not_read_for_a_claim_that_is_carried() -> None:
+    judge = Reader()
+    check("The bridge opened in 1913. [1]", judge=judge)
+    assert all("Lights" not in premise for call in judge.calls for premise, _ in call)
+    check("The bridge opened in 1920. [1]", judge=judge)
+    assert any(LIGHT in premise for call in judge.calls for premise, _ in call)
+
+
+def test_a_passage_that_is_not_cited_is_read_where_it_could_object() -> None:
+    judge = Reader()
+    texts = (passage(1, BRIDGE), passage(2, "Old trams are slow. The bridge opened in 1920."))
+    check("The bridge opened in 1913. [1]", texts, judge)
+    assert any("1920" in premise for call in judge.calls for premise, _ in call)
+
+
+def test_a_repair_needs_kinship_and_a_claim_without_marks_one_word() -> None:
+    claim = "Gannow bridge wardens collect modest harbour tolls every second rainy autumn weekday morning."
+    rule = Reader(lambda premise, claim: YES if "bridge" in premise else UNSURE)
+    texts = (passage(1, "Bread needs flour."), passage(2, "A bridge is here."))
+    assert only(check(f"{claim} [1]", texts, rule)).label is Label.UNVERIFIED
+    assert only(check(f"{claim} [1]", texts, rule, Policy(kinship=0.0))).repair[0].mark == 2
+    assert only(check(claim, texts, rule)).repair[0].mark == 2
+
+
+def test_no_pair_is_asked_twice() -> None:
+    judge = Reader()
+    check("The bridge opened in 1913. [1][2] The bridge opened in 1913. [1] The bridge is red.", judge=judge)
+    pairs = [pair for call in judge.calls for pair in call]
+    assert len(pairs) == len(set(pairs))
 
 
 def test_many_claims_go_in_slices() -> None:

@@ -105,8 +105,12 @@ class Many:
     ] = None
     checks: Annotated[
         bool,
-        typer.Option("--checks", help="With --pairs: numbers, names… must be in the premise.", rich_help_panel=_MANY),
-    ] = False
+        typer.Option(
+            "--checks/--no-checks",
+            help="With --pairs: numbers, names… that the premise does not hold lower the score.",
+            rich_help_panel=_MANY,
+        ),
+    ] = True
     calibrate: Annotated[
         str | None,
         typer.Option(
@@ -175,7 +179,7 @@ def _many(run: Run, against: Against, many: Many, texts: Sequence[str] | None) -
     if texts or against.sources or against.html or (many.pairs and many.calibrate):
         raise ConfigError("a text, --pairs and --calibrate exclude each other", fix="give one of them")
     if not many.pairs and not many.calibrate:
-        raise ConfigError("--out and --checks belong to --pairs or --calibrate", fix="give --pairs FILE as well")
+        raise ConfigError("--out belongs to --pairs or --calibrate", fix="give --pairs FILE as well")
     if many.calibrate:
         if many.out is None:
             raise ConfigError("--calibrate needs --out", fix="--calibrate labelled.jsonl --out calibration.json")

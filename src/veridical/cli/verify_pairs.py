@@ -18,11 +18,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from veridical.checks.weight import lower
 from veridical.cli import exits
 from veridical.cli.running import Run
 from veridical.cli.verify_lines import Pair, name_lines, opened_lines, read_pairs, shown_name, slices
 from veridical.errors import InputRefused, ModelUnavailable, VeridicalError
-from veridical.types import Entailment, Json, Label
+from veridical.types import Entailment, Finding, Json, Label
 
 if TYPE_CHECKING:
     from veridical.engine import Engine
@@ -41,15 +42,15 @@ class Verdicts:
     judge: Judge
     threshold: float
     policy: Policy
-    checks: bool = False
+    checks: bool = True  # whether what the premise does not hold (numbers, names…) lowers the score
     tally: Counter[str] = field(default_factory=Counter)
     bad: list[int] = field(default_factory=list)  # the first few line numbers
 
-    def label(self, pair: Pair, found: Entailment) -> Label:
+    def label(self, pair: Pair, found: Entailment, score: float) -> Label:
         """As a claim of a text: small models call what is unrelated contradicted, so words must be shared."""
         from veridical.verification.evidence import contradicts
 
-        if found.entailment >= self.threshold:
+        if score >= self.threshold:
             return Label.SUPPORTED
         against = contradicts(pair.hypothesis, pair.premise, found, self.policy)
         return Label.CONTRADICTED if against else Label.UNVERIFIED
@@ -84,22 +85,18 @@ class Verdicts:
     def _row(self, pair: Pair, found: Entailment | str) -> dict[str, Json]:
         if isinstance(found, str):
             return self._refused(pair, found)
-        label = self.label(pair, found)
-        row: dict[str, Json] = {"id": pair.id, "label": label.value, "score": round(float(found.entailment), 6)}
-        if self.checks:
-            label, reasons = _lowered(label, pair)
-            row |= {"label": label.value, "findings": reasons}
+        findings = _find(pair) if self.checks else ()
+        score = lower(float(found.entailment), findings)
+        label = self.label(pair, found, score)
         self.tally[label] += 1
-        return row
+        row: dict[str, Json] = {"id": pair.id, "label": label.value, "score": round(score, 6)}
+        return row | {"findings": [finding.reason for finding in findings]} if findings else row
 
 
-def _lowered(label: Label, pair: Pair) -> tuple[Label, list[Json]]:
-    """The label after the deterministic checks, and what they found; they take support away, and never give it."""
-    from veridical.checks import find_findings, is_hard
+def _find(pair: Pair) -> Sequence[Finding]:
+    from veridical.checks import find_findings
 
-    found = find_findings(pair.hypothesis, pair.premise)
-    hard = any(map(is_hard, found)) and label is Label.SUPPORTED
-    return Label.UNVERIFIED if hard else label, [finding.reason for finding in found]
+    return find_findings(pair.hypothesis, pair.premise)
 
 
 async def judge_pairs(judge: Judge, pairs: Sequence[Pair]) -> list[Entailment | str]:

@@ -45,6 +45,14 @@ class Places:
         )
         return ones, twos
 
+    def can_object(self, policy: Policy) -> bool:
+        return bool(self.case.words) and any(self.objecting(policy))
+
+    @property
+    def share(self) -> float:
+        """The most of the claim's words that a window holds."""
+        return max((share_held(self.case.words, window.words) for window in (*self.sentences, *self.twos)), default=0.0)
+
     def quote(self, window: Window) -> Evidence:
         return self.sources.evidence(self.mark, window.span)
 

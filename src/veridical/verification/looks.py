@@ -18,7 +18,8 @@ from veridical.verification.inquiry import Inquiry, ask, both, together
 from veridical.verification.readings import TOGETHER, Case, Reading, Terms, read, weigh
 
 _UNRELATED = Entailment(0.0, 1.0, 0.0)  # said of a passage that shares no word with the claim, without asking
-_NARROWED = 2  # passages a claim in which the place of support is looked for, and as many for contradiction
+_NARROWED = 2  # passages a claim in which the place of support is looked for
+_OPPOSED = 4  # passages a claim in which a contradiction is looked for
 _JOINED = 3  # cited passages that are read together
 
 
@@ -40,19 +41,20 @@ def _confirm(case: Case, cited: Sequence[Reading], best: Sequence[Reading], term
 
     No other passage is looked at for support: there is nothing to repair.
     """
-    places = Places(case, best[0].mark, terms.sources)
-    able = [mark for mark in _unread(case, cited) if _can_object(case, mark, terms)]
-    said, others = yield from both(_ask(places.sentences, case), _read(case, able, terms))
-    readings = [*cited, *others]
-    place = strongest(places.sentences, said, terms.threshold)
-    if place is None:
-        looks = [_find_support(case, reading, terms, said if reading is best[0] else ()) for reading in best]
-        supports, objections = yield from both(together(looks), _find_objections(case, readings, terms))
-        return Found(tuple(cited), tuple(supports), objections)
-    objections = ()
-    if is_strong(best[0].score, terms):
-        objections = yield from _find_objections(case, readings, terms, besides=best[0].mark)
-    return Found(tuple(cited), (Support(best[0], places.quote(place), max(said)),), objections)
+    others = _unread(case, cited) if is_strong(best[0].score, terms) else []
+    supports, objections = yield from both(
+        _find_supports(case, best, terms), _find_objections(case, cited, others, terms)
+    )
+    return Found(tuple(cited), tuple(supports), objections)
+
+
+def _find_supports(case: Case, best: Sequence[Reading], terms: Terms) -> Inquiry[list[Support]]:
+    """Of the first alone where one of its sentences carries the claim, else of all."""
+    said = yield from _ask(Places(case, best[0].mark, terms.sources).sentences, case)
+    first = _find_support(case, best[0], terms, said)
+    if max(said) >= terms.threshold:
+        return [(yield from first)]
+    return (yield from together([first, *(_find_support(case, reading, terms) for reading in best[1:])]))
 
 
 def _search(case: Case, readings: tuple[Reading, ...], joint: Reading | None, terms: Terms) -> Inquiry[Found]:
@@ -62,12 +64,8 @@ def _search(case: Case, readings: tuple[Reading, ...], joint: Reading | None, te
     scope = readings if best or not case.cited else [r for r in readings if r.mark in case.cited]
     if joint is not None and joint.carries:
         best = []  # no repair is needed
-    said: Sequence[Sequence[float]] = [()] * len(best)
-    if not case.cited:  # one round was enough so far, and there are three
-        said = yield from together([_ask(Places(case, r.mark, terms.sources).sentences, case) for r in best])
     supports, objections = yield from both(
-        together([_find_support(case, r, terms, known) for r, known in zip(best, said, strict=True)]),
-        _find_objections(case, scope, terms),
+        together([_find_support(case, reading, terms) for reading in best]), _find_objections(case, scope, (), terms)
     )
     return Found(readings, tuple(supports), objections, joint)
 
@@ -120,6 +118,8 @@ def _find_support(case: Case, reading: Reading, terms: Terms, said: Sequence[flo
     `said` is what is known already about its sentences.
     """
     places = Places(case, reading.mark, terms.sources)
+    if not case.cited:  # one round was enough so far, so there is time to ask in two
+        said = yield from _ask(places.sentences, case)
     one = strongest(places.sentences, said, terms.threshold) if said else None
     if one is not None:
         return Support(reading, places.quote(one), max(said))
@@ -143,28 +143,36 @@ def _weigh_gist(case: Case, reading: Reading, terms: Terms) -> Inquiry[float]:
     return said[0].entailment
 
 
-def _can_object(case: Case, mark: int, terms: Terms) -> bool:
-    return any(Places(case, mark, terms.sources).objecting(terms.policy))
-
-
 def _find_objections(
-    case: Case, readings: Iterable[Reading], terms: Terms, besides: int | None = None
+    case: Case, readings: Sequence[Reading], unread: Sequence[int], terms: Terms
 ) -> Inquiry[tuple[Objection, ...]]:
-    """The places that say otherwise, at most one a passage, in the passages that do so most."""
-    against = [
-        reading
-        for reading in sorted(readings, key=lambda reading: (-reading.found.contradiction, reading.mark))
-        if reading.found.contradiction >= terms.policy.contradiction and _can_object(case, reading.mark, terms)
-    ][:_NARROWED]
-    marks = [reading.mark for reading in against if reading.mark != besides]
-    found = yield from together([_find_objection(Places(case, mark, terms.sources), terms) for mark in marks])
-    return tuple(objection for objection in found if objection is not None)
+    """The places that say otherwise, one a passage, the strongest passage first.
+
+    Only passages with a place that holds words enough are asked about, those that the claim cites and those that hold
+    most of its words first.
+    """
+    known: dict[int, Reading | None] = {**dict.fromkeys(unread), **{reading.mark: reading for reading in readings}}
+    able = [places for mark in sorted(known) if (places := Places(case, mark, terms.sources)).can_object(terms.policy)]
+    able.sort(key=lambda places: (places.mark not in case.cited, -places.share))
+    found = yield from together([_find_objection(places, known[places.mark], terms) for places in able[:_OPPOSED]])
+    strongest_first = sorted((one for one in found if one), key=lambda one: -one[0])
+    return tuple(objection for _, objection in strongest_first)
 
 
-def _find_objection(places: Places, terms: Terms) -> Inquiry[Objection | None]:
+def _find_objection(places: Places, reading: Reading | None, terms: Terms) -> Inquiry[tuple[float, Objection] | None]:
+    """The place that says otherwise, and how strongly its passage does; only then is a passage read that was not."""
+    least = terms.policy.contradiction
+    if reading is not None and reading.found.contradiction < least:
+        return None
     ones, twos = places.objecting(terms.policy)
     said = yield from ask([window.premise for window in (*ones, *twos)], places.case.claim.text)
     strengths = [one.contradiction if speaks_against(one, terms.policy) else 0.0 for one in said]
-    place = strongest(ones, strengths[: len(ones)], terms.policy.contradiction)
-    place = place or strongest(twos, strengths[len(ones) :], terms.policy.contradiction)
-    return Objection(places.mark, places.quote(place)) if place is not None else None
+    place = strongest(ones, strengths[: len(ones)], least)
+    place = place or strongest(twos, strengths[len(ones) :], least)
+    if place is None:
+        return None
+    if reading is None:
+        (reading,) = yield from _read(places.case, [places.mark], terms)
+    if reading.found.contradiction < least:
+        return None
+    return reading.found.contradiction, Objection(places.mark, places.quote(place))

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from veridical.types import Claim, Conflict, Passage, Verdict
+from veridical.types import Claim, Conflict, Entailment, Passage, Verdict
 from veridical.verification.conflicts import find_conflict
 from veridical.verification.decide import Found, decide
-from veridical.verification.entail import Unusable, entail, refusal, threshold_of
+from veridical.verification.entail import Pair, Unusable, entail, refusal, threshold_of
 from veridical.verification.inquiry import together
 from veridical.verification.looks import look_into
 from veridical.verification.overlap import content_words, share_held
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from veridical.ports import Judge
 
 DEFAULT = Policy()
-_SLICE_PAIRS = 4096  # (claim, passage) pairs held at once
+_SLICE_PAIRS, _SLICE_CLAIMS = 4096, 256  # (claim, passage) pairs, and claims, that are held at once
 
 
 async def verify(
@@ -41,14 +41,14 @@ async def verify(
     reason. `language` is that of the passages, for their sentences.
     """
     try:
-        terms = _terms(judge, passages, policy, language)
+        terms = set_terms(judge, passages, policy, language)
     except Unusable as why:
         return Verification(tuple(_unchecked(claim, why) for claim in claims))
     done: list[Claim] = []
     conflicts: list[Conflict] = []
     for some in _slices(claims, len(passages)):
         try:
-            cases = [_open(judge, claim, terms) for claim in some]
+            cases = [open_case(judge, claim, terms) for claim in some]
             looked = await _look(judge, cases, terms)
         except Unusable as why:
             done += (_unchecked(claim, why) for claim in some)
@@ -61,14 +61,16 @@ async def verify(
     return Verification(tuple(done), tuple(dict.fromkeys(conflicts)))
 
 
-def _terms(judge: Judge, passages: Sequence[Passage], policy: Policy, language: str) -> Terms:
+def set_terms(judge: Judge, passages: Sequence[Passage], policy: Policy, language: str) -> Terms:
+    """Raises Unusable when the judge cannot say where its word counts and what it reads."""
     threshold = threshold_of(judge) if policy.threshold is None else policy.threshold
     refusals = {mark: refusal(judge, passage.text) for mark, passage in enumerate(passages, 1)}
     unread = {mark: why for mark, why in refusals.items() if why}
     return Terms(Sources(passages, language), policy, threshold, unread)
 
 
-def _open(judge: Judge, claim: Claim, terms: Terms) -> Case:
+def open_case(judge: Judge, claim: Claim, terms: Terms) -> Case:
+    """What is to be read for one claim. Raises Unusable when the judge cannot say whether it reads it."""
     passages = terms.sources.passages
     # A citation counts only where its mark leads to the passage it names: claims of another draft cite nothing here.
     cited = tuple(
@@ -85,7 +87,7 @@ def _open(judge: Judge, claim: Claim, terms: Terms) -> Case:
 
 
 def _slices(claims: Sequence[Claim], passages: int) -> Iterator[Sequence[Claim]]:
-    step = max(1, _SLICE_PAIRS // max(1, passages))
+    step = max(1, min(_SLICE_CLAIMS, _SLICE_PAIRS // max(1, passages)))
     for start in range(0, len(claims), step):
         yield claims[start : start + step]
 
@@ -95,12 +97,15 @@ def _unchecked(claim: Claim, why: Unusable) -> Claim:
 
 
 async def _look(judge: Judge, cases: Sequence[Case], terms: Terms) -> list[Found]:
-    """What is found about each case; every round is one call. Raises Unusable when one fails."""
+    """What is found about each case; every round is one call, and no pair is asked twice. Raises Unusable."""
     inquiry = together([look_into(case, terms) for case in cases])
+    known: dict[Pair, Entailment] = {}
     try:
         pairs = next(inquiry)
         while True:
-            pairs = inquiry.send(await entail(judge, pairs))
+            new = [pair for pair in dict.fromkeys(pairs) if pair not in known]
+            known.update(zip(new, await entail(judge, new), strict=True))
+            pairs = inquiry.send([known[pair] for pair in pairs])
     except StopIteration as end:
         found: list[Found] = end.value
         return found
