@@ -30,12 +30,17 @@ Decide: TypeAlias = Callable[[Sequence[Claim]], Awaitable[Sequence[Claim]]]  # t
 
 _I_DO_NOT_KNOW = ("i don't know", "i do not know", "i don’t know")
 _WORD = re.compile(r"\w")
+# Whatever may end a sentence, or close what kept one open: all but letters, figures, blanks and signs within one.
+_END = re.compile(r"""[^\w \t,'’“‘–$€£%&/+*=<>@([{-]""")
+_BEHIND = 32  # characters behind an end in which the next sentence shows that it is one
+_LONG = 2_000  # characters without a sentence from which one is looked for only now and then
 _OPEN_MARK = re.compile(r"\s*(?:\[[^\]]*\]\s*)*\[[^\]]*$")
 
 
 def does_not_know(text: str) -> bool:
     """Whether a model's reply begins by saying that it does not know."""
-    return text.lstrip().lower().startswith(_I_DO_NOT_KNOW)
+    longest = max(map(len, _I_DO_NOT_KNOW))
+    return text.lstrip()[:longest].lower().startswith(_I_DO_NOT_KNOW)
 
 
 @asynccontextmanager
@@ -67,6 +72,7 @@ class Growing:
         self.text = ""
         self.language = language
         self._taken = 0
+        self._looked = 0  # how long the rest was when it last held no whole sentence
 
     def add(self, piece: str) -> list[tuple[int, str]]:
         """The sentences that this piece completes, each with its offset.
@@ -74,13 +80,26 @@ class Growing:
         A sentence is complete when the next one has begun: until then a mark may follow its full stop.
         """
         self.text += piece
+        if not self._may_end(piece):
+            return []
         found = self._sentences()
         if len(found) < 2 or not _WORD.search(found[-1][1]) or _OPEN_MARK.match(found[-1][1]):
+            self._looked = len(self.text) - self._taken
             return []
         return self._take(found[:-1])
 
     def rest(self) -> list[tuple[int, str]]:
         return self._take(self._sentences())
+
+    def _may_end(self, piece: str) -> bool:
+        """Whether it is worth the time to look for sentences: a text without an end would be read again for each word.
+
+        Not to look is never wrong: what is found later is what one larger piece would have shown.
+        """
+        rest = len(self.text) - self._taken
+        if rest > _LONG and rest < self._looked * 9 // 8:
+            return False
+        return _END.search(self.text, max(self._taken, len(self.text) - len(piece) - _BEHIND)) is not None
 
     def _sentences(self) -> list[tuple[int, str]]:
         tail = self.text[self._taken :]
@@ -89,7 +108,7 @@ class Growing:
     def _take(self, found: list[tuple[int, str]]) -> list[tuple[int, str]]:
         if found:
             offset, sentence = found[-1]
-            self._taken = offset + len(sentence)
+            self._taken, self._looked = offset + len(sentence), 0
         return found
 
 
@@ -112,7 +131,7 @@ class _Watcher:
         self._waiting.put_nowait(None)
 
     def _announce(self, sentences: Sequence[tuple[int, str]]) -> None:
-        if does_not_know(self._growing.text):
+        if not sentences or does_not_know(self._growing.text):
             return
         for offset, sentence in sentences:
             for claim in find_claims(Draft(sentence, self._passages), self._growing.language):

@@ -20,7 +20,7 @@ from veridical.checking import check_text
 from veridical.cli import running, verify_lines, verify_pairs
 from veridical.cli.app import app
 from veridical.cli.verify_calibrate import find_auc
-from veridical.cli.verify_text import part_text
+from veridical.cli.verify_text import STDIN, part_text
 from veridical.corpus.read.decode import decode
 from veridical.corpus.source import Refused
 from veridical.errors import ModelOutputInvalid, ModelUnavailable
@@ -611,13 +611,52 @@ def test_auc_by_hand() -> None:
 
 def test_parts_that_make_no_claim_are_blank_and_spans_stay_right() -> None:
     text = (
-        "---\ntitle: x\n---\n# Head\n\nOne.\n\n```py\n# not a heading\n[1] light.md\n```\n\n"
-        "Title\n=====\n\n<!-- hidden -->Two.\n~~~\nopen to the end"
+        "---\ntitle: x\ntags:\n  - y\n---\n# Head\n\nOne.\n\n```py\n# not a heading\n[1] light.md\n```\n\n"
+        "Title\n=====\n\n<!-- hidden -->Two.\n~~~\nclosed\n~~~~\n"
     )
-    parted = part_text("a", text, lambda _: False)
-    assert parted.checkable.split() == ["One.", "Two."]
-    assert len(parted.checkable) == len(text)
-    assert dict(parted.kinds) == {"front matter": 1, "heading": 2, "code block": 2, "comment": 1}
+    for name in ("a.md", STDIN):
+        parted = part_text(name, text, lambda _: False)
+        assert parted.checkable.split() == ["One.", "Two."]
+        assert len(parted.checkable) == len(text)
+        assert dict(parted.kinds) == {"front matter": 1, "heading": 2, "code block": 2, "comment": 1}
+    assert part_text("a.txt", text, lambda _: False).skipped == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "```py\nThe dam fell.",
+        "````\nThe dam fell.\n```\n",
+        "```inline``` is code.\n\nThe dam fell.\n\n```inline``` again.\n",
+        "~~~\nThe dam fell.\n```\n",
+        "<!-- The dam fell.",
+        "---\nThe dam fell.\n---\n",
+        "---\ntitle: x\n\nThe dam fell: nobody was hurt.\n---\n",
+        "---\ntags:\n- The dam fell.\n---\n",
+        "---\ntitle: x\nThe dam fell.",
+        "The dam fell.\n===\n",
+        "The dam fell, and\nnobody was hurt\n===\n",
+        f"The dam fell, and {'so did another, and ' * 5}nobody was hurt\n===\n",
+        "# of deaths was 900 in 1990.",
+        "## The dam fell. [1]",
+        "## The dam fell [1].",
+        "## “The dam fell.” [1][2] ##",
+    ],
+)
+def test_no_sentence_is_hidden_by_half_of_a_mark(text: str) -> None:
+    assert part_text("a.md", text, lambda _: False).checkable == text
+
+
+def test_a_fence_that_is_never_closed_hides_no_block_behind_it() -> None:
+    text = "~~~\nOne.\n\n```\ncode\n```\nTwo.\n# Who fell?\n"
+    parted = part_text("a.md", text, lambda _: False)
+    assert parted.checkable.split() == ["~~~", "One.", "Two."]
+    assert dict(parted.kinds) == {"code block": 1, "heading": 1}
+
+
+def test_ten_thousand_open_fences_and_comments_are_read_in_no_time() -> None:
+    text = "```x\nThe dam fell. <!--\n" * 10_000
+    assert part_text("a.md", text, lambda _: False).checkable == text
 
 
 def test_a_reference_heading_makes_every_line_below_it_a_reference() -> None:

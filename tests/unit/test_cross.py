@@ -39,7 +39,7 @@ def change_manifest(weights: Path, **entries: object) -> None:
 
 def test_missing_weights_are_named(copied: Path) -> None:
     (copied / "model.onnx").unlink()
-    assert "model.onnx has 0 bytes" in fails(copied)
+    assert "model.onnx is missing" in fails(copied)
 
 
 def test_a_missing_folder_is_named(tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_weights_that_are_no_model_are_refused(copied: Path) -> None:
 def test_a_damaged_tokenizer_is_refused(copied: Path) -> None:
     file = copied.parent / "minilm" / "tokenizer.json"
     file.write_bytes(b"{" * file.stat().st_size)
-    assert "tokenizer.json cannot be loaded" in fails(copied)
+    assert "tokenizer.json is damaged" in fails(copied)
 
 
 def test_another_version_is_refused(copied: Path) -> None:
@@ -143,3 +143,22 @@ def test_the_least_recently_used_score_is_forgotten_first() -> None:
     assert remembered.look_up([("a", "b"), ("ab", ""), ("a", "b")]) == ({("a", "b"): 1}, [("ab", "")])
     remembered.keep({("e", "f"): 3})
     assert remembered.look_up([("c", "d"), ("a", "b")]) == ({("a", "b"): 1}, [("c", "d")])
+
+
+@pytest.mark.parametrize(
+    ("section", "key", "value"),
+    [
+        ("judge", "threshold", 0.0),
+        ("judge", "threshold", float("nan")),
+        ("judge", "threshold", "0.5"),
+        ("judge", "temperature", 0.0),
+        ("judge", "window_tokens", 0),
+        ("relevance", "slope", float("inf")),
+    ],
+)
+def test_a_manifest_with_numbers_that_cannot_be_is_refused(copied: Path, section: str, key: str, value: object) -> None:
+    manifest = json.loads((copied / "manifest.json").read_text())
+    manifest[section][key] = value
+    (copied / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(ModelUnavailable, match="numbers that cannot be"):
+        _ = CrossEncoder(copied).manifest

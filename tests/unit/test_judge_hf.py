@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from contextlib import nullcontext
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -26,7 +27,7 @@ class Numbers(np.ndarray):
 class Tokenizer:
     """A word is a token; a batch keeps its texts, so that the model can look at them."""
 
-    model_max_length = 66
+    model_max_length = 130
 
     def __init__(self) -> None:
         self.words: list[str] = []
@@ -113,11 +114,37 @@ def test_labels_are_found_in_any_order(library: dict[str, Any], labels: tuple[st
     assert all(sum(found) == pytest.approx(1.0) for found in (yes, against, neither))
 
 
-def test_two_nameless_labels_are_read_as_minicheck_writes_them(library: dict[str, Any]) -> None:
+@pytest.mark.parametrize(("name", "supported"), [("some/minicheck#1", 0), ("some/other#0", 1)])
+def test_of_nameless_labels_the_user_says_which_means_support(
+    library: dict[str, Any], name: str, supported: int
+) -> None:
     library["model"] = Model(("LABEL_0", "LABEL_1"))
-    yes, no, _ = ask(HfJudge("some/minicheck"), *PAIRS)
-    assert yes.entailment > 0.9
-    assert no == pytest.approx((1 - yes.entailment, yes.entailment, 0.0))
+    found = ask(HfJudge(name), *PAIRS)
+    assert found[supported].entailment > 0.9
+    assert found[1 - supported] == pytest.approx((1 - found[supported].entailment, found[supported].entailment, 0.0))
+    assert {options["name"] for options in library["options"]} == {name[:-2]}
+
+
+def test_nameless_labels_are_refused_and_the_error_says_how_to_name_the_column(library: dict[str, Any]) -> None:
+    library["model"] = Model(("LABEL_0", "LABEL_1"))
+    with pytest.raises(ModelUnavailable, match="none says support") as caught:
+        ask(HfJudge("some/minicheck"), *PAIRS)
+    assert "hf:some/minicheck#1" in caught.value.fix
+    with pytest.raises(ModelUnavailable, match="output 7"):
+        ask(HfJudge("some/minicheck#7"), *PAIRS)
+
+
+def test_a_folder_may_have_a_hash_in_its_name(library: dict[str, Any], tmp_path: Path) -> None:
+    (tmp_path / "nli#1").mkdir()
+    judge = HfJudge(str(tmp_path / "nli#1"))
+    assert (judge.name, judge.column) == (str(tmp_path / "nli#1"), None)
+    assert HfJudge(f"{judge.name}#2").column == 2
+
+
+def test_a_model_that_reads_too_few_tokens_is_refused(library: dict[str, Any]) -> None:
+    library["tokenizer"].model_max_length = 66
+    with pytest.raises(ModelUnavailable, match="reads 64 tokens"):
+        ask(HfJudge("some/model"), ("Fish swim " * 40, "Fish swim"))
 
 
 @pytest.mark.parametrize(
@@ -128,7 +155,13 @@ def test_two_nameless_labels_are_read_as_minicheck_writes_them(library: dict[str
         (("Unsupported", "Supported"), (1, None)),
         (("hallucinated", "consistent"), (1, None)),
         (("inconsistent", "consistent"), (1, None)),
-        (("0", "1"), (1, None)),
+        (("ok", "factual inconsistency"), None),
+        (("grounded", "counterfactual"), (0, None)),
+        (("correct", "factually wrong"), (0, None)),
+        (("Not Supported", "unfaithful"), None),
+        (("supported", "correct"), None),
+        (("0", "1"), None),
+        (("LABEL_0", "LABEL_1"), None),
         (("SUPPORTS", "REFUTES", "NOT ENOUGH INFO"), (0, 1)),
         (("LABEL_0",), None),
         (("LABEL_0", "LABEL_1", "LABEL_2"), None),
@@ -138,6 +171,20 @@ def test_two_nameless_labels_are_read_as_minicheck_writes_them(library: dict[str
 )
 def test_what_the_labels_mean(labels: tuple[str, ...], found: tuple[int, int | None] | None) -> None:
     assert find_columns(dict(enumerate(labels))) == found
+
+
+@pytest.mark.parametrize(
+    ("labels", "asked", "found"),
+    [
+        (("LABEL_0", "LABEL_1"), 1, (1, None)),
+        (("contradiction", "ok", "neutral"), 1, (1, 0)),
+        (("contradiction", "ok"), 0, None),
+        (("LABEL_0",), 0, None),
+        (("LABEL_0", "LABEL_1"), 2, None),
+    ],
+)
+def test_what_an_asked_column_means(labels: tuple[str, ...], asked: int, found: tuple[int, int | None] | None) -> None:
+    assert find_columns(dict(enumerate(labels)), asked) == found
 
 
 def test_labels_that_say_nothing_are_refused(library: dict[str, Any]) -> None:
@@ -177,7 +224,7 @@ def test_a_long_premise_is_read_in_pieces_and_the_best_counts(library: dict[str,
     filler = " ".join(f"word{n}" for n in range(400))
     premise = f"{filler} Fish swim {filler}"
     assert ask(HfJudge("some/model"), (premise, "Fish swim"))[0].entailment > 0.9
-    assert sum(library["model"].batches) > 10
+    assert sum(library["model"].batches) > 5
 
 
 def test_a_long_claim_is_as_good_as_its_worst_piece(library: dict[str, Any]) -> None:

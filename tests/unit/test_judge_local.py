@@ -19,9 +19,8 @@ from veridical.types import Entailment
 class CountingEncoder(CrossEncoder):
     """Supports a claim when its first word is in the window: what is asked of it can be counted."""
 
-    def __init__(self, length: dict[str, float] | None = None) -> None:
+    def __init__(self) -> None:
         super().__init__(threads=1)
-        self.length = length
         self.asked: list[Code] = []
         self.most_at_once = 0
 
@@ -29,7 +28,7 @@ class CountingEncoder(CrossEncoder):
     def manifest(self) -> dict[str, Any]:
         manifest = {**CrossEncoder.manifest.func(self)}  # type: ignore[attr-defined]
         judge = {"temperature": 1.0, "threshold": 0.5, "window_tokens": 220}
-        return {**manifest, "judge": {**judge, "length": self.length} if self.length else judge}
+        return {**manifest, "judge": judge}
 
     def logits(self, codes: Sequence[Code]) -> np.ndarray:
         self.asked += codes
@@ -111,39 +110,6 @@ def test_support_and_contradiction_never_exceed_one() -> None:
     assert combine(probabilities, []) == Entailment(0.0, 1.0, 0.0)
     assert combine(probabilities, [[]]) == Entailment(0.0, 1.0, 0.0)
     assert combine(None, []) == Entailment(0.0, 1.0, 0.0)
-
-
-def test_the_calibration_of_length_shifts_the_log_odds() -> None:
-    probabilities = np.array([[0.8, 0.1, 0.1], [0.2, 0.7, 0.1], [0.6, 0.2, 0.2], [0.5, 0.4, 0.1]])
-    plain = combine(probabilities, [[0, 1], [2, 3]])
-    assert plain.entailment == pytest.approx(0.6)  # the better window of each sentence, the worse sentence
-    found = combine(probabilities, [[0, 1], [2, 3]], {"windows": 0.5, "parts": 0.25})
-    log_odds = math.log(0.6 / 0.4) - 0.5 * math.log(2) - 0.25 * math.log(2)
-    assert found.entailment == pytest.approx(1 / (1 + math.exp(-log_odds)))
-    assert sum(found) == pytest.approx(1.0)
-    assert found.contradiction == pytest.approx(plain.contradiction)
-
-
-def test_the_calibration_of_length_leaves_one_window_and_one_sentence_alone() -> None:
-    probabilities = np.array([[0.8, 0.1, 0.1]])
-    assert combine(probabilities, [[0]], {"windows": 2.0, "parts": 3.0}) == combine(probabilities, [[0]])
-
-
-@pytest.mark.parametrize("support", [0.0, 1.0, 1e-300, 1 - 1e-16])
-def test_the_calibration_of_length_stays_within_bounds(support: float) -> None:
-    probabilities = np.array([[support, 1 - support, 0.0]] * 50)
-    for weight in (-300.0, 300.0):
-        found = combine(probabilities, [list(range(50))], {"windows": weight})
-        assert all(0.0 <= p <= 1.0 for p in found)
-        assert sum(found) == pytest.approx(1.0)
-
-
-def test_the_manifest_carries_the_calibration_of_length() -> None:
-    long = f"{FILLER} Quartz is hard."
-    plain, shifted = (entail(CountingEncoder(length), long, "Quartz.") for length in (None, {"windows": 1.0}))
-    assert shifted.entailment < plain.entailment
-    one = entail(CountingEncoder({"windows": 1.0}), "Quartz is hard.", "Quartz.")
-    assert one == entail(CountingEncoder(), "Quartz is hard.", "Quartz.")
 
 
 # ── the model itself ─────────────────────────────────────────────────────────────────────────────

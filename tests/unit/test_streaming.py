@@ -19,8 +19,8 @@ from veridical.methods.rag import Rag
 from veridical.models.fake import FakeWriter
 from veridical.models.verbatim import Verbatim
 from veridical.streaming import Growing
-from veridical.text.sentences import split_sentences
-from veridical.types import Answer, Chunk, Entailment, Label, Prompt, Sampling
+from veridical.text.sentences import sentence_spans, split_sentences
+from veridical.types import Answer, Chunk, Entailment, Label, Prompt, Sampling, Span
 
 QUESTION = "When was the bridge opened?"
 REPLY = "The bridge opened in 1913. [1] It has twelve arches [1]. Nobody lives there now. [2]"
@@ -72,6 +72,31 @@ def test_a_sentence_waits_for_the_marks_behind_its_full_stop() -> None:
     assert growing.add("Th") == [(0, "It fell. [1][2]")]
     assert growing.add("en it rose.") == []
     assert growing.rest() == [(16, "Then it rose.")]
+
+
+def test_a_long_text_without_an_end_is_not_read_again_for_every_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = 0
+
+    def counting(text: str, language: str = "en") -> list[Span]:
+        nonlocal read
+        read += len(text)
+        return sentence_spans(text, language)
+
+    monkeypatch.setattr("veridical.streaming.sentence_spans", counting)
+    for word in ("word ", "a.b ", "x;\n"):
+        read, growing = 0, Growing()
+        for _ in range(4_000):
+            growing.add(word)
+        whole = word * 4_000
+        assert [sentence for _, sentence in growing.rest()] == split_sentences(whole)
+        assert read < 100 * len(whole)
+
+
+def test_a_sentence_is_known_as_soon_as_the_next_begins() -> None:
+    growing = Growing()
+    words = ["It ", "fell ", "(in ", "May). ", "Then ", "it ", "rose", ".\n", "\n", "- ", "The ", "end"]
+    found = {n: growing.add(word) for n, word in enumerate(words)}
+    assert {n: taken[0][1] for n, taken in found.items() if taken} == {4: "It fell (in May).", 10: "Then it rose."}
 
 
 # ── checked while it is written ──────────────────────────────────────────────────────────────────

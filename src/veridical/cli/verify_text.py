@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from veridical.cli.verify_markdown import blank, find_silent
 from veridical.errors import InputRefused
 from veridical.types import Span
 
@@ -18,12 +19,6 @@ if TYPE_CHECKING:
 
 STDIN = "standard input"
 _AS_WRITTEN = frozenset({"plain", "markdown", "code"})  # readers of texts that are checked as they stand in the file
-_NO_CLAIM = {
-    "front matter": re.compile(r"\A\ufeff?(---|\+\+\+)[ \t]*\n.*?^\1[ \t]*$", re.MULTILINE | re.DOTALL),
-    "code block": re.compile(r"^ {0,3}(`{3,}|~{3,})[^\n]*\n.*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL),
-    "comment": re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL),
-    "heading": re.compile(r"^ {0,3}#{1,6}[ \t][^\n]*$|^[^\n]+\n={3,}[ \t]*$", re.MULTILINE),
-}
 _PLURALS = {"front matter": "front matters"}
 _LIST_HEADING = re.compile(
     r"^[ \t#*_]*(?:references|sources|bibliography|citations|works cited)[ \t:*_]*$", re.IGNORECASE | re.MULTILINE
@@ -47,11 +42,7 @@ class Text:
     @property
     def checkable(self) -> str:
         """The content with the skipped parts blank: as long as it, so that every span is one of both."""
-        pieces, at = [], 0
-        for span in self.skipped:
-            pieces += [self.content[at : span.start], re.sub(r"[^\n]", " ", span.of(self.content))]
-            at = max(at, span.end)
-        return "".join([*pieces, self.content[at:]])
+        return blank(self.content, self.skipped)
 
 
 # ── reading ──────────────────────────────────────────────────────────────────────────────────────
@@ -139,17 +130,12 @@ class _Entry(NamedTuple):
 
 
 def part_text(name: str, content: str, is_source: Callable[[str], bool]) -> Text:
-    """The text without headings, code, comments and its list of references.
+    """The text without its list of references and, where it is Markdown, without headings, code and comments.
 
     Lines `[n] …` at the end are that list when a heading says so, or where `is_source` knows what they name: a
     sentence that merely begins with a mark stays a claim.
     """
-    found: dict[Span, str] = {}
-    blank = content
-    for kind, pattern in _NO_CLAIM.items():
-        for match in pattern.finditer(blank):
-            found[Span(*match.span())] = kind
-        blank = pattern.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), blank)
+    found = find_silent(content) if _is_markdown(name) else {}
     entries, heading = _reference_list(content)
     references = {
         entry.number: entry for entry in reversed(entries) if heading is not None or is_source(entry.said)
@@ -160,6 +146,16 @@ def part_text(name: str, content: str, is_source: Callable[[str], bool]) -> Text
     spans = _apart(found)
     kinds = Counter(found[span] for span in spans)
     return Text(name, content, tuple(spans), kinds, {number: entry.said for number, entry in references.items()})
+
+
+def _is_markdown(name: str) -> bool:
+    """By the name of the file; what comes by a pipe is mostly a model's, and models write Markdown."""
+    from veridical.corpus.formats import known_format
+
+    if name == STDIN:
+        return True
+    found = known_format(name)
+    return found is not None and found.reader == "markdown"
 
 
 def _apart(found: Mapping[Span, str]) -> list[Span]:

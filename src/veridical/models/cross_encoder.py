@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -115,6 +116,8 @@ class CrossEncoder:
             lacking = set(keys) - set(manifest.get(section, ()) if section else manifest)
             if lacking:
                 raise ModelUnavailable(f"the judge's manifest lacks {', '.join(sorted(lacking))}", fix=_MEND)
+        if not _is_sane(manifest):
+            raise ModelUnavailable("the judge's manifest holds numbers that cannot be", fix=_MEND)
         return manifest
 
     @cached_property
@@ -137,7 +140,9 @@ class CrossEncoder:
 
     def _file(self, name: str) -> Path:
         path = self.weights / name
-        expected, size = self.manifest["files"][name]["bytes"], path.stat().st_size if path.is_file() else 0
+        if not path.is_file():
+            raise ModelUnavailable(f"{path} is missing", fix=_MEND)
+        expected, size = self.manifest["files"][name]["bytes"], path.stat().st_size
         if size != expected:
             raise ModelUnavailable(f"{path} has {size} bytes instead of {expected}", fix=_MEND)
         return path
@@ -157,7 +162,7 @@ class CrossEncoder:
     def _tokenizer(self) -> Tokenizer:
         from tokenizers import Tokenizer
 
-        path = self._file(self.manifest["tokenizer"])
+        path = self._check(self.manifest["tokenizer"])
         try:
             return Tokenizer.from_file(str(path))
         except Exception as error:  # tokenizers raises nothing narrower
@@ -167,6 +172,15 @@ class CrossEncoder:
     def _session(self) -> InferenceSession:
         # A flipped bit in the weights can leave a model that loads and answers wrongly; the check takes 30 ms.
         return open_session(self._check("model.onnx"), _MEND)
+
+
+def _is_sane(manifest: Mapping[str, Any]) -> bool:
+    """Whether its numbers can be: with a threshold of 0, or NaN, everything or nothing would be supported."""
+    judge, relevance = manifest["judge"], manifest["relevance"]
+    numbers = (judge["threshold"], judge["temperature"], relevance["slope"], relevance["offset"])
+    if not all(isinstance(number, (int, float)) and math.isfinite(number) for number in numbers):
+        return False
+    return bool(0.0 < judge["threshold"] <= 1.0 and judge["temperature"] > 0.0 and judge["window_tokens"] > 0)
 
 
 def _batches(codes: Sequence[Code]) -> Iterator[list[int]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -106,8 +106,7 @@ class LocalJudge:
             for pair, part, code in some:
                 support, _, against = probabilities[rows[code]].tolist()
                 readings[pair][part] = readings[pair].get(part, _Reading()).then(support, against)
-        length = self.encoder.manifest["judge"].get("length", {})
-        return [_conclude(list(found.values()), length) for found in readings]
+        return [_conclude(list(found.values())) for found in readings]
 
     def _inputs(self, pairs: Sequence[Pair]) -> Iterator[tuple[int, int, Code]]:
         """Which pair, which sentence of its claim, and one window with it as the model reads them.
@@ -152,11 +151,7 @@ class LocalJudge:
         return parts
 
 
-def combine(
-    probabilities: NDArray[np.float64] | None,
-    claim_rows: Sequence[Sequence[int]],
-    length: Mapping[str, float] | None = None,
-) -> Entailment:
+def combine(probabilities: NDArray[np.float64] | None, claim_rows: Sequence[Sequence[int]]) -> Entailment:
     """Best window of each sentence, worst sentence of the claim; no claim or no premise is neutral."""
     if probabilities is None or not all(claim_rows):
         return _NEUTRAL
@@ -164,28 +159,16 @@ def combine(
     for rows in claim_rows:
         best = probabilities[list(rows)].max(axis=0).tolist()
         readings.append(_Reading(best[0], best[2], len(rows)))
-    return _conclude(readings, length or {})
+    return _conclude(readings)
 
 
-def _conclude(readings: Sequence[_Reading], length: Mapping[str, float]) -> Entailment:
+def _conclude(readings: Sequence[_Reading]) -> Entailment:
     if not readings:
         return _NEUTRAL
     support = min(reading.support for reading in readings)
     against = max(reading.against * (1 - reading.support) for reading in readings)
-    # The best of many windows is high, and the worst of many sentences low, by chance alone.
-    shift = length.get("windows", 0.0) * math.log(max(reading.windows for reading in readings))
-    shift += length.get("parts", 0.0) * math.log(len(readings))
-    support = _shift_log_odds(support, shift)
     against = min(against, 1.0 - support)
     return Entailment(support, max(0.0, 1.0 - support - against), against)
-
-
-def _shift_log_odds(probability: float, down: float) -> float:
-    """The probability whose log-odds are lower by `down`; certainty stays certainty."""
-    if not 0.0 < probability < 1.0 or down == 0.0:
-        return probability
-    log_odds = math.log(probability) - math.log1p(-probability) - down
-    return 1 / (1 + math.exp(-log_odds)) if log_odds > -700 else 0.0
 
 
 def _nearest(windows: Sequence[Sequence[int]], part: Sequence[int]) -> Sequence[Sequence[int]]:

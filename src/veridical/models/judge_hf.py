@@ -25,10 +25,13 @@ _BATCH = 8
 _MOST_TOKENS = 512
 _SPECIAL_TOKENS = 8  # more than any model puts around a pair
 _OVERLAP = 32  # tokens that a premise's pieces share
-_SUPPORT = re.compile(r"entail|support|consistent|factual|attributable")
-_OPPOSE = re.compile(r"contradict|refute")
-_NOT = re.compile(r"^(?:not|non|un|in|no)[ _-]?|[ _-]not[ _-]|hallucinat")
-_UNNAMED = re.compile(r"label_?\d+|\d+")
+# Whole names only: "counterfactual", "factually wrong" and "unsupported" hold the word, and mean the opposite.
+_SUPPORT = re.compile(
+    r"entail(?:ment|ed)|support(?:s|ed)?|consistent|factual|faithful|attributable|grounded|correct", re.IGNORECASE
+)
+_OPPOSE = re.compile(r"contradict(?:ion|ed|s)|refute[sd]?", re.IGNORECASE)
+_ANOTHER = "choose a model whose config names its labels entailment, neutral and contradiction"
+_COLUMN = re.compile(r"(.+)#(\d{1,3})")
 
 
 class _Columns(NamedTuple):
@@ -41,15 +44,18 @@ class _Columns(NamedTuple):
 class HfJudge:
     """A model by its name on the hub (already in the local cache) or by its folder. Loads on first use.
 
+    Where a model's labels say nothing (LABEL_0, LABEL_1), `NAME#1` says which output means support, counted from 0.
     A premise longer than the model reads is cut into overlapping pieces, and the best piece counts; a claim longer
     than half of that is as good as its worst piece. Raises ModelUnavailable when the extra or the model is missing,
-    its labels cannot be understood, or its scores are no numbers.
+    its labels cannot be understood, it reads too few tokens, or its scores are no numbers.
     """
 
     threshold = 0.5
 
     def __init__(self, name: str, download: bool = False) -> None:
-        self.name = name
+        asked = None if Path(name).expanduser().is_dir() else _COLUMN.fullmatch(name)  # a folder may be called a#1
+        self.name = asked[1] if asked else name
+        self.column = int(asked[2]) if asked else None
         self.download = download
         self._remembered: Remembered[Entailment] = Remembered()
 
@@ -116,7 +122,7 @@ class HfJudge:
             with torch.inference_mode():
                 rows = torch.softmax(self._model(**batch).logits.float(), dim=-1)
             if not bool(torch.isfinite(rows).all()):
-                raise self._unusable("answered with something that is no number", "choose another model")
+                raise self._unusable("answered with something that is no number", _ANOTHER)
             for row in rows.tolist():
                 against = row[columns.against] if columns.against is not None else 0.0
                 yield row[columns.support], max(0.0, 1.0 - row[columns.support] - against), against
@@ -125,16 +131,20 @@ class HfJudge:
     def _most(self) -> int:
         limits = (self._tokenizer.model_max_length, getattr(self._model.config, "max_position_embeddings", None))
         # Positions of the RoBERTa family begin behind the padding's, so two of them are never free.
-        return min(_MOST_TOKENS, *(int(limit) - 2 for limit in limits if limit and limit > 0))
+        most = min(_MOST_TOKENS, *(int(limit) - 2 for limit in limits if limit and limit > 0))
+        if most - most // 2 - _SPECIAL_TOKENS <= _OVERLAP:  # beside a long claim no piece of a premise would fit
+            raise self._unusable(f"reads {most} tokens at a time, too few for a claim and a passage", _ANOTHER)
+        return most
 
     @cached_property
     def _columns(self) -> _Columns:
         labels = {int(number): str(label) for number, label in self._model.config.id2label.items()}
-        columns = find_columns(labels)
+        columns = find_columns(labels, self.column)
         if columns is None:
+            asked = "none says support" if self.column is None else f"output {self.column} cannot mean support"
             raise self._unusable(
-                f"has the labels {', '.join(labels.values())}: none says support",
-                "choose a model whose config names its labels entailment, neutral and contradiction",
+                f"has the labels {', '.join(labels.values())}: {asked}",
+                f"say which of two or more outputs means support, counted from 0: hf:{self.name}#1; or {_ANOTHER}",
             )
         return columns
 
@@ -171,17 +181,15 @@ class HfJudge:
         return ModelUnavailable(f"the judge hf:{self.name} {problem}", fix=fix)
 
 
-def find_columns(labels: Mapping[int, str]) -> _Columns | None:
+def find_columns(labels: Mapping[int, str], asked: int | None = None) -> _Columns | None:
     """Which output means support, which contradiction; None when the labels do not say.
 
-    Names may come in any order and case. Two nameless outputs are read as MiniCheck's: the second is support. A single
-    output is a reranker's, and says nothing about support.
+    Names may come in any order and case. `asked` is the output that the user says means support, whatever its name.
+    A single output is a reranker's, and says nothing about support.
     """
-    names = {number: label.strip().lower() for number, label in labels.items()}
-    if len(names) == 2 and all(_UNNAMED.fullmatch(name) for name in names.values()):
-        return _Columns(1, None)
-    support = [number for number, name in names.items() if _SUPPORT.search(name) and not _NOT.search(name)]
-    against = [number for number, name in names.items() if _OPPOSE.search(name) and not _NOT.search(name)]
-    if len(names) < 2 or len(support) != 1 or len(against) > 1:
+    names = {number: label.strip() for number, label in labels.items()}
+    support = [number for number, name in names.items() if _SUPPORT.fullmatch(name)] if asked is None else [asked]
+    against = [number for number, name in names.items() if _OPPOSE.fullmatch(name)]
+    if len(names) < 2 or len(support) != 1 or support[0] not in names or len(against) > 1 or support == against:
         return None
     return _Columns(support[0], against[0] if against else None)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -24,7 +24,6 @@ from veridical.training import relevance_data
 from veridical.training.judge_tests import (
     TESTS,
     area_under_roc,
-    balanced_accuracy,
     best_threshold,
     calibration_error,
     figures_of,
@@ -38,7 +37,7 @@ TOKENIZER = Path(__file__).parents[1] / "models" / "weights" / "minilm" / "token
 MAX_TOKENS = 320
 SEED = 7
 WINDOWS = (110, 220)  # tokens of a premise read at once: tried by `calibrate`
-DEV, DEV_ANSWERS = "dev", "dev-answers"
+DEV = "dev"
 
 
 class TorchEncoder(CrossEncoder):
@@ -97,7 +96,7 @@ class LabelledSet:
 
 
 def load_sets(data: Path, only: Sequence[str] = ()) -> dict[str, LabelledSet]:
-    """The two dev sets and every test set."""
+    """The dev set and every test set."""
     corpus = rows_of.read_corpus(data)
     dev = rows_of.dev_rows(data, corpus, Random(SEED))  # noqa: S311 - not for secrets
     sets = {
@@ -106,7 +105,6 @@ def load_sets(data: Path, only: Sequence[str] = ()) -> dict[str, LabelledSet]:
             np.array([int(label == rows_of.ENTAILED) for _, _, label, _ in dev]),
             [source for _, _, _, source in dev],
         ),
-        DEV_ANSWERS: _answers(dev, Random(SEED)),  # noqa: S311 - not for secrets
     }
     for name, test in TESTS.items():
         if not only or name in only:
@@ -115,24 +113,6 @@ def load_sets(data: Path, only: Sequence[str] = ()) -> dict[str, LabelledSet]:
     pairs, supported, kinds = swap_test(corpus)
     sets["swaps"] = LabelledSet(pairs, supported, kinds)
     return sets
-
-
-def _answers(dev: Sequence[tuple[str, str, int, str]], rng: Random, most: int = 3000) -> LabelledSet:
-    """Answers of two to six sentences: the claims of so many dev rows, against their premises together.
-
-    Half of them are supported throughout; in the others one sentence is not.
-    """
-    good = [row for row in dev if row[2] == rows_of.ENTAILED]
-    bad = [row for row in dev if row[2] != rows_of.ENTAILED]
-    pairs, supported = [], []
-    for number in range(most):
-        picked = [rng.choice(good) for _ in range(rng.randint(2, 6))]
-        if number % 2:
-            picked[rng.randrange(len(picked))] = rng.choice(bad)
-        claim = " ".join(f"{row[1].strip().rstrip('.')}." for row in picked)
-        pairs.append((" ".join(row[0] for row in rng.sample(picked, len(picked))), claim))
-        supported.append(1 - number % 2)
-    return LabelledSet(pairs, np.array(supported), [DEV_ANSWERS] * most)
 
 
 def relevance_sets(data: Path) -> dict[str, list[rows_of.Row]]:
@@ -162,22 +142,16 @@ class Scored:
     code: NDArray[np.int32]
 
     def support(self, judge: Mapping[str, Any]) -> NDArray[np.float64]:
-        """One score a pair: best window of each part, worst part, corrected for how many there were of each."""
+        """One score a pair: the best window of each part, the worst part."""
         scaled = self.logits[:, :3].astype(np.float64) / judge["temperature"]
         odds = np.exp(scaled - scaled.max(axis=1, keepdims=True))
         entailed = (odds / odds.sum(axis=1, keepdims=True))[:, 0].clip(1e-6, 1 - 1e-6)
-        parts, places, windows = np.unique(
-            self.pair.astype(np.int64) * 65536 + self.part, return_inverse=True, return_counts=True
-        )
+        parts, places = np.unique(self.pair.astype(np.int64) * 65536 + self.part, return_inverse=True)
         best = np.zeros(len(parts))
         np.maximum.at(best, places, entailed[self.code])
-        pairs, first, counts = np.unique(parts // 65536, return_index=True, return_counts=True)
-        worst = np.minimum.reduceat(best, first)
-        length = judge.get("length", {})
-        shift = length.get("windows", 0.0) * np.log(windows[first]) + length.get("parts", 0.0) * np.log(counts)
-        logit = np.log(worst / (1 - worst)) - shift
+        pairs, first = np.unique(parts // 65536, return_index=True)
         scores = np.zeros(int(self.pair.max()) + 1)  # a pair without a claim or a premise has no support
-        scores[pairs] = 1 / (1 + np.exp(-logit))
+        scores[pairs] = np.minimum.reduceat(best, first)
         return scores
 
 
@@ -219,60 +193,44 @@ def read_scores(work: Path, name: str, window: int) -> dict[str, Scored]:
 _CLAIMS = ("fever", "scitail", "climate_fever", "covid_fact", "healthver", "scifact", "fool_me_twice", "wice",
            "begin", "expertqa", "attributionbench")  # fmt: skip
 _TEMPERATURES = (0.9, 1.0, 1.1, 1.2, 1.3, 1.4, 1.6, 1.8, 2.0)
-_PARTS = (0.0, -0.3, -0.6, -0.9)
 
 
 def calibrate(data: Path, work: Path, name: str) -> dict[str, Any]:
-    """Temperature, lengths, window and threshold from the dev sets; relevance's from unseen SQuAD articles."""
-    sets = {key: labelled for key, labelled in load_sets(data, only=["none"]).items() if key in (DEV, DEV_ANSWERS)}
+    """Temperature, window and threshold from the dev set; relevance's from unseen SQuAD articles."""
+    dev = load_sets(data, only=["none"])[DEV]
     # The checks stand beside the judge when its word is shown, so the threshold is chosen with them.
-    weights = {
-        key: np.array([odds(find_findings(claim, premise)) for premise, claim in labelled.pairs])
-        for key, labelled in sets.items()
-    }
-    tried = [_try(read_scores(work, name, window), sets, weights) | {"window_tokens": window} for window in WINDOWS]
+    weights = np.array([odds(find_findings(claim, premise)) for premise, claim in dev.pairs])
+    tried = [{"window_tokens": window} | _try(read_scores(work, name, window)[DEV], dev, weights) for window in WINDOWS]
     best = max(tried, key=lambda one: float(one["dev"]))
     found = {
         "tried": tried,
-        "judge": {key: best[key] for key in ("window_tokens", "temperature", "length", "threshold")},
+        "judge": {key: best[key] for key in ("window_tokens", "temperature", "threshold")},
         "relevance": _fit_relevance(data, work, name),
     }
     (work / f"{name}.calibration.json").write_text(json.dumps(found, indent=1))
     return found
 
 
-def _try(
-    scored: Mapping[str, Scored], sets: Mapping[str, LabelledSet], weights: Mapping[str, NDArray[Any]]
-) -> dict[str, Any]:
-    """The temperature with the smallest log loss on nli_dev, then the lengths and the threshold that are best.
+def _try(scored: Scored, dev: LabelledSet, weights: NDArray[Any]) -> dict[str, Any]:
+    """The temperature with the smallest log loss, then the threshold that is best for the sources that check claims."""
 
-    Best: the mean of the balanced accuracy over the dev sources that check claims, each counting the same, and of
-    that over whole answers.
-    """
-
-    def scores(key: str, judge: Mapping[str, Any]) -> NDArray[Any]:
-        plain = scored[key].support(judge).clip(1e-6, 1 - 1e-6)
-        return np.asarray(1 / (1 + np.exp(weights[key] - np.log(plain / (1 - plain)))))
+    def scores(temperature: float) -> NDArray[Any]:
+        plain = scored.support({"temperature": temperature}).clip(1e-6, 1 - 1e-6)
+        return np.asarray(1 / (1 + np.exp(weights - np.log(plain / (1 - plain)))))
 
     def loss(temperature: float) -> float:
-        values, y = scores(DEV, {"temperature": temperature}), sets[DEV].supported
+        values, y = scores(temperature), dev.supported
         return float(-np.mean(np.where(y == 1, np.log(values), np.log(1 - values))))
 
     temperature = min(_TEMPERATURES, key=loss)
-    tried = []
-    for parts in _PARTS:
-        judge = {"temperature": temperature, "length": {"windows": 0.0, "parts": parts}}
-        found = {key: scores(key, judge) for key in sets}
-        threshold, accuracy = best_threshold(partial(_accuracy, found, sets))
-        error = calibration_error(scored[DEV].support(judge), sets[DEV].supported)
-        tried.append(judge | {"threshold": threshold, "dev": round(accuracy, 4), "ece": round(error, 4)})
-    return max(tried, key=lambda one: float(one["dev"]))
-
-
-def _accuracy(found: Mapping[str, NDArray[Any]], sets: Mapping[str, LabelledSet], threshold: float) -> float:
-    dev, answers = sets[DEV], sets[DEV_ANSWERS]
-    claims = macro_accuracy(found[DEV], dev.supported, dev.sources, threshold, _CLAIMS)
-    return (claims + balanced_accuracy(found[DEV_ANSWERS], answers.supported, threshold)) / 2
+    found = scores(temperature)
+    threshold, accuracy = best_threshold(
+        lambda at: macro_accuracy(found, dev.supported, dev.sources, at, _CLAIMS),
+    )
+    error = calibration_error(scored.support({"temperature": temperature}), dev.supported)
+    return {
+        "temperature": temperature, "threshold": threshold, "dev": round(accuracy, 4), "ece": round(error, 4)
+    }  # fmt: skip
 
 
 def _fit_relevance(data: Path, work: Path, name: str) -> dict[str, float]:
