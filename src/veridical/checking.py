@@ -11,7 +11,7 @@ from veridical.errors import IndexMissing
 from veridical.events import Decided, Pending
 from veridical.kit import judge_whole
 from veridical.text.claims import cite, find_claims
-from veridical.text.marks import parse_marks
+from veridical.text.marks import keep_valid_marks
 from veridical.types import Answer, Citation, Claim, Conflict, Draft, Evidence, Passage, Verdict
 from veridical.verification import Verification
 
@@ -50,8 +50,8 @@ async def check_text(kit: Kit, text: str, passages: Sequence[Passage] | None = N
         claims=tuple(checked),
         sources=sources.citations,
         reason=reason,
-        conflicts=tuple(conflicts),
-        invalid_marks=sum(not 1 <= n <= len(passages or ()) for n in parse_marks(text)),
+        conflicts=tuple(dict.fromkeys(conflicts)),
+        invalid_marks=0 if passages is None else keep_valid_marks(text, len(passages))[1],
         usage=kit.meter.usage,
         method="verify",
         trace_id=kit.trace.id,
@@ -68,9 +68,12 @@ async def _check(
         raise IndexMissing("there is nothing to check against", fix="add documents first: veridical add FOLDER")
     hits = await kit.retriever.search([claim.text for claim in claims], kit.k, kit.where)
     # Each claim has passages of its own, so each is a call of its own; a judge still sees its passages as a batch.
-    works = [kit.check([claim], found) for claim, found in zip(claims, hits, strict=True)]
-    checked = await asyncio.gather(*works)
-    return [_renumber(verified, sources.add(found)) for verified, found in zip(checked, hits, strict=True)]
+    try:
+        async with asyncio.TaskGroup() as group:
+            works = [group.create_task(kit.check([claim], found)) for claim, found in zip(claims, hits, strict=True)]
+    except ExceptionGroup as failures:  # who asked for verdicts expects the error itself
+        raise failures.exceptions[0] from None
+    return [_renumber(work.result(), sources.add(found)) for work, found in zip(works, hits, strict=True)]
 
 
 class _Sources:

@@ -47,6 +47,15 @@ def build(settings: Settings | None = None) -> Engine:
     return Engine(settings or Settings())
 
 
+def name_judge(settings: Settings, judge: Judge) -> str:
+    """Which judge this is, the shipped one down to its weights: another's scores mean something else."""
+    from veridical.models.judge import LocalJudge
+
+    if isinstance(judge, LocalJudge):
+        return f"local:{judge.encoder.fingerprint}"
+    return f"llm:{settings.llm}" if settings.verify.judge == "llm" else settings.verify.judge
+
+
 class Engine:
     """Adds documents, searches them and answers questions. Use it as an async context manager, or close it."""
 
@@ -212,7 +221,14 @@ class Engine:
                 f"verify.risk = {verify.risk} means nothing without a calibration",
                 fix="fit one with `veridical verify --calibrate`, and name its file in verify.calibration",
             )
-        return Policy(load_calibration(Path(verify.calibration)).threshold_for(verify.risk))
+        calibration, used = load_calibration(Path(verify.calibration)), name_judge(self.settings, self.judge)
+        if calibration.judge != used:
+            fitted = calibration.judge or "an unknown judge"
+            raise ConfigError(
+                f"the calibration {verify.calibration} was fitted with {fitted}, and the judge in use is {used}",
+                fix="fit one for this judge: veridical verify --calibrate; or name the other in verify.judge",
+            )
+        return Policy(calibration.threshold_for(verify.risk))
 
     async def index(self) -> Index:
         """The open index. Raises IndexMissing when nothing was ever added."""

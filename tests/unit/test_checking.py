@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import pytest
 
 from unit.kits import PASSAGES, make_kit, passage
 from veridical.budget import Budget
 from veridical.checking import check_text
-from veridical.errors import IndexMissing
+from veridical.errors import IndexMissing, ModelUnavailable
 from veridical.events import Decided, Ended, Event, Pending, Started
+from veridical.kit import Kit
 from veridical.models.fake import FakeRetriever
 from veridical.models.verbatim import Verbatim, WordForWord
-from veridical.types import Answer, Entailment, Filter, Label, Passage, Status
+from veridical.text.marks import keep_valid_marks
+from veridical.types import Answer, Claim, Entailment, Filter, Label, Passage, Status
+from veridical.verification import Verification
 
 TEXT = "The bridge opened in 1913. [1] It has five arches. [2] It is red [1]."
 
@@ -61,24 +64,59 @@ def test_without_passages_each_sentence_is_checked_against_what_is_found_for_it(
 
 
 def test_a_conflict_between_found_passages_keeps_the_right_numbers() -> None:
-    class Disagree(Verbatim):
-        async def entail(self, pairs: Sequence[tuple[str, str]]) -> Sequence[Entailment]:
-            said = await super().entail(pairs)
-            return [
-                Entailment(0.0, 0.02, 0.98) if "1911" in premise and "1913" in claim else one
-                for (premise, claim), one in zip(pairs, said, strict=True)
-            ]
-
     found = (
         passage(1, "The lamp is green."),
         passage(2, "The bridge opened in 1911."),
         passage(3, "The bridge opened in 1913."),
     )
-    answer = check("The lamp is green. The bridge opened in 1913.", passages=found, judge=Disagree())
+    answer = check("The lamp is green. The bridge opened in 1913.", passages=found, judge=Denies1911())
     (conflict,) = answer.conflicts
     by_mark = {source.mark: source.document_id for source in answer.sources}
     assert by_mark[conflict.one.source.mark] == "d3"
     assert by_mark[conflict.other.source.mark] == "d2"
+
+
+class Denies1911(Verbatim):
+    """Word for word, and whoever says 1911 contradicts 1913."""
+
+    async def entail(self, pairs: Sequence[tuple[str, str]]) -> Sequence[Entailment]:
+        said = await super().entail(pairs)
+        return [
+            Entailment(0.0, 0.02, 0.98) if "1911" in premise and "1913" in claim else one
+            for (premise, claim), one in zip(pairs, said, strict=True)
+        ]
+
+
+@pytest.mark.parametrize("given", [True, False])
+def test_a_conflict_is_told_once_however_often_the_claim_is_made(given: bool) -> None:
+    found = (passage(2, "The bridge opened in 1911."), passage(3, "The bridge opened in 1913."))
+    text = "The bridge opened in 1913. " * 70  # more than a slice
+    answer = check(text, found, judge=Denies1911()) if given else check(text, passages=found, judge=Denies1911())
+    assert len(answer.claims) == 70
+    assert len(answer.conflicts) == 1
+
+
+def test_invalid_marks_are_counted_as_in_an_answer() -> None:
+    text = "The bridge opened in 1913 [7]. It has five arches [7][1, 9]. Nobody lives there now [1-9999]."
+    assert check(text, PASSAGES).invalid_marks == keep_valid_marks(text, len(PASSAGES))[1] == 4
+
+
+def test_against_the_index_marks_mean_nothing_and_none_is_invalid() -> None:
+    assert check("The bridge opened in 1913 [7].").invalid_marks == 0
+
+
+def test_an_error_while_claims_are_checked_side_by_side_is_told_as_it_is() -> None:
+    class Broken(Kit):
+        async def check(self, claims: Sequence[Claim], passages: Sequence[Passage]) -> Verification:
+            if "five" in claims[0].text:
+                raise ModelUnavailable("it is gone", fix="bring it back")
+            await asyncio.sleep(60)
+            raise AssertionError("the others must not go on")
+
+    kit = make_kit()
+    broken = Broken(**{field.name: getattr(kit, field.name) for field in fields(kit) if field.init})
+    with pytest.raises(ModelUnavailable, match="it is gone"):
+        asyncio.run(check_text(broken, "The bridge opened in 1913. It has five arches."))
 
 
 @pytest.mark.parametrize("text", ["", "  \n ", "—"])

@@ -29,7 +29,7 @@ from veridical.index.records import Listed
 from veridical.ingest import Progress, Report
 from veridical.types import Answer, Entailment, Filter, Passage, Span
 from veridical.verification import Policy
-from veridical.verification.calibration import load
+from veridical.verification.calibration import Calibration, fit, load
 
 LIGHT = "The light was first lit on 4 March 1871. Its first keeper was Hanna Brandt. The lamp burns rape oil.\n"
 FERRY = "The ferry to the island leaves at nine in the morning. A ticket costs four crowns for adults.\n"
@@ -553,6 +553,16 @@ def test_no_pairs_and_no_file_are_errors(engine: Engine, tmp_path: Path) -> None
     assert call("--pairs", "cut.jsonl.gz").exit_code == 2
 
 
+# ── searching ────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_verify_never_reranks(engine: Engine, tmp_path: Path) -> None:
+    assert call("answer.md", "--sources", "light.md", "--set", "search.rerank=10").exit_code == 1
+    assert engine.settings.search.rerank == 0
+    call("answer.md", "--index", str(tmp_path), "--set", "search.rerank=10")
+    assert engine.settings.search.rerank == 0
+
+
 # ── calibration ──────────────────────────────────────────────────────────────────────────────────
 
 
@@ -590,6 +600,49 @@ def test_calibrate_as_json_and_with_a_risk_that_cannot_be_kept(engine: Engine, t
     refused = call("--calibrate", labelled(tmp_path, 5, 5), "--out", "c.json", "--risk", "0.01")
     assert refused.exit_code == 2
     assert "cannot be kept" in refused.stderr
+
+
+def test_calibrate_scores_pairs_exactly_as_pairs_does(
+    engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Sure(Reader):
+        async def entail(self, pairs: Sequence[tuple[str, str]]) -> list[Entailment]:
+            return [Entailment(0.9, 0.1, 0.0) for _ in pairs]
+
+    engine.reader = Sure()
+    texts = [
+        (LIGHT, "The lamp burns rape oil."),
+        (LIGHT, "The light was first lit in 1903."),  # a hard finding
+        (LIGHT, "Its first keeper was Peter Holm."),  # names
+        ("灯塔", "The lamp burns rape oil."),  # a premise that the judge declines
+        (LIGHT, "灯塔"),
+        ("", "The lamp burns rape oil."),
+        (LIGHT, " "),
+    ]
+    rows = [{"id": n, "premise": a, "hypothesis": b, "supported": n == 0} for n, (a, b) in enumerate(texts)]
+    file = pairs_file(tmp_path, rows)
+    scores = [row["score"] for row in rows_of(call("--pairs", file))]
+    seen: list[tuple[float, bool]] = []
+
+    def keep(scored: Sequence[tuple[float, bool]], judge: str = "") -> Calibration:
+        seen.extend(scored)
+        return fit(scored, judge)
+
+    monkeypatch.setattr("veridical.verification.calibration.fit", keep)
+    assert call("--calibrate", file, "--out", "c.json").exit_code == 0
+    assert [score for score, _ in seen] == pytest.approx(scores, abs=1e-6)
+    assert scores[0] == 0.9 > scores[2] > scores[1] > 0.0 == max(scores[3:])
+
+
+def test_calibrate_says_which_judge_and_for_which_pairs_the_bound_holds(engine: Engine, tmp_path: Path) -> None:
+    result = call("--calibrate", labelled(tmp_path, 200, 100), "--out", "c.json", "--set", "verify.judge=hf:a/b")
+    assert "Of pairs like these, at most 5% of what is called supported is wrong" in " ".join(result.stdout.split())
+    assert load(tmp_path / "c.json").judge == "hf:a/b"
+
+
+def test_a_risk_in_the_settings_does_not_keep_one_from_calibrating_anew(engine: Engine, tmp_path: Path) -> None:
+    call("--calibrate", labelled(tmp_path, 200, 100), "--out", "c.json", "--set", "verify.risk=0.05")
+    assert engine.settings.verify.risk is None
 
 
 def test_calibrate_names_lines_without_a_label(engine: Engine, tmp_path: Path) -> None:

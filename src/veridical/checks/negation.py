@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from veridical.checks.words import STOP_WORDS, fold, listed, stem
+from veridical.checks.matching import Sentence, Sentences, Stems
+from veridical.checks.words import denies, listed
 from veridical.types import Finding
 
-_END = re.compile(r"(?<=[.!?])\s+|\n+")
-_TOKEN = re.compile(r"[^\W_]+(?:'[^\W_]+)*|[,;:()—–.!?]")
-_CUES = frozenset(
-    listed("""
-    not never no without neither nor none nobody nothing cannot cant wont dont doesnt didnt isnt arent wasnt werent
-    hasnt havent hadnt couldnt wouldnt shouldnt failed fails fail failing denied denies deny refused refuses refuse
-    unable
-    """)
-)
 # Words that deny without a form of "not": a sentence that has one is read neither way.
 _NEGATIVE = frozenset(
     listed("""
@@ -44,10 +34,7 @@ _SCOPE = 2  # content words after a negation that it denies
 _REACH = 5  # tokens it reaches at most
 _ALIKE = 0.7  # share of a claim's content words in a sentence from which the two say much the same
 _SAME = 0.9
-_NEAR = 0.5  # share from which a sentence may speak for the claim
 _COVERED = 0.6  # share of a sentence's content words that a claim must have to be denied by it
-_MOST = 500_000  # pairs of a word and a sentence that are looked at, so that no text takes more than linear time
-_FEWEST = 3  # content words; a shorter claim is alike to anything
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,28 +46,14 @@ class Statement:
     negative: bool  # whether any word of it denies, if only by its meaning
 
 
-def find_negations(claim: str, evidence: str) -> Iterator[Finding]:
+def find_negations(claimed: Sequence[Sentence], evidence: Sentences) -> Iterator[Finding]:
     """One finding a sentence of the claim at most; kind "negation" when the words are nearly all the same,
     "polarity" when they are much the same.
     """
-    claimed = [s for s in _read_statements(claim) if len(s.words) >= _FEWEST]
-    if not claimed:
-        return
-    statements = _read_statements(evidence)
-    if not any(s.denied for s in (*claimed, *statements)):
-        return
-    places = defaultdict(list)
-    for place, statement in enumerate(statements):
-        for word in statement.words:
-            places[word].append(place)
-    effort = 0
-    for statement in claimed:
-        effort += sum(len(places.get(word, ())) for word in statement.words)
-        if effort > _MOST:
-            return
-        counts = Counter(place for word in statement.words for place in places.get(word, ()))
-        near = [(count / len(statement.words), statements[place]) for place, count in counts.items()]
-        yield from _compare(statement, [(share, other) for share, other in near if share >= _NEAR])
+    for sentence in claimed:
+        if sentence.telling:
+            near = [(share, _read_statement(other, evidence.stems)) for share, other in evidence.near(sentence)]
+            yield from _compare(_read_statement(sentence, evidence.stems), near)
 
 
 def _compare(claimed: Statement, near: list[tuple[float, Statement]]) -> Iterator[Finding]:
@@ -107,26 +80,10 @@ def _compare(claimed: Statement, near: list[tuple[float, Statement]]) -> Iterato
                 return
 
 
-def _read_statements(text: str) -> list[Statement]:
-    """The sentences of `text` that are no questions, each once."""
-    stems = Stems()
-    sentences = dict.fromkeys(sentence.strip() for sentence in _END.split(fold(text)))
-    return [_read_statement(sentence, stems) for sentence in sentences if sentence and not sentence.endswith("?")]
-
-
-class Stems(dict[str, str]):
-    """The stem of each word, empty for what is no content word; kept, for the same words come again and again."""
-
-    def __missing__(self, token: str) -> str:
-        self[token] = stem(token) if _is_content(token) else ""
-        return self[token]
-
-
-def _read_statement(sentence: str, stems: Stems) -> Statement:
-    tokens = _TOKEN.findall(sentence)
-    words = frozenset(stems[token] for token in tokens) - {""}
-    if "n't" not in sentence and _CUES.isdisjoint(tokens):
-        return Statement(words, {}, not _NEGATIVE.isdisjoint(tokens))
+def _read_statement(sentence: Sentence, stems: Stems) -> Statement:
+    tokens = sentence.tokens
+    if not any(map(denies, tokens)):
+        return Statement(sentence.words, {}, not _NEGATIVE.isdisjoint(tokens))
     denied: dict[str, str] = {}
     for place, token in enumerate(tokens):
         if not _is_cue(tokens, place):
@@ -136,20 +93,12 @@ def _read_statement(sentence: str, stems: Stems) -> Statement:
                 del denied[word]
             else:
                 denied[word] = token
-    return Statement(words, denied, True)
+    return Statement(sentence.words, denied, True)
 
 
-def _denies(token: str) -> bool:
-    return token.replace("'", "") in _CUES or token.endswith("n't")
-
-
-def _is_content(token: str) -> bool:
-    return token[0].isalnum() and token not in STOP_WORDS and token.replace("'", "") not in _CUES
-
-
-def _is_cue(tokens: list[str], place: int) -> bool:
+def _is_cue(tokens: Sequence[str], place: int) -> bool:
     word = tokens[place]
-    if not _denies(word) or "if" in tokens[max(place - 4, 0) : place]:
+    if not denies(word) or "if" in tokens[max(place - 4, 0) : place]:
         return False
     after = tokens[place + 1] if place + 1 < len(tokens) else ""
     before = tokens[place - 1] if place else ""
@@ -158,7 +107,7 @@ def _is_cue(tokens: list[str], place: int) -> bool:
     return after not in _HARMLESS_NEXT and not reply and before not in _HARMLESS_BEFORE and not numbered
 
 
-def _scope(tokens: list[str], place: int, stems: Stems) -> list[str]:
+def _scope(tokens: Sequence[str], place: int, stems: Stems) -> list[str]:
     """The stems of the next content words, up to the end of the clause."""
     words: list[str] = []
     for token in tokens[place + 1 : place + 1 + _REACH]:

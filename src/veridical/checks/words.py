@@ -27,6 +27,14 @@ STOP_WORDS = frozenset(
     whose why will with within would yet you your yours
     """)
 )
+# Words that deny what follows them.
+CUES = frozenset(
+    listed("""
+    not never no without neither nor none nobody nothing cannot cant wont dont doesnt didnt isnt arent wasnt werent
+    hasnt havent hadnt couldnt wouldnt shouldnt failed fails fail failing denied denies deny refused refuses refuse
+    unable
+    """)
+)
 
 
 def fold(text: str) -> str:
@@ -48,3 +56,8 @@ def stem(word: str) -> str:
         if word.endswith(ending) and len(word) - len(ending) >= 3:
             return word[: -len(ending)]
     return word
+
+
+def denies(token: str) -> bool:
+    """Whether a folded token denies what follows it."""
+    return token.replace("'", "") in CUES or token.endswith("n't")

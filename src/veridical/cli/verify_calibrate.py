@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from veridical.checks.weight import lower
 from veridical.cli import exits
 from veridical.cli.running import Run
 from veridical.cli.verify_lines import Pair, name_lines, opened_lines, read_pairs, shown_name, slices
@@ -14,7 +15,9 @@ from veridical.errors import InputRefused
 from veridical.types import Json
 
 if TYPE_CHECKING:
+    from veridical.ports import Judge
     from veridical.settings import Settings
+    from veridical.types import Entailment
     from veridical.verification.calibration import Calibration, Scored
 
 _RIGHT = frozenset({"supported", "entailment", "entailed", "true", "yes", "1"})
@@ -30,8 +33,8 @@ def calibrate(run: Run, settings: Settings, file: str, out: Path, risk: float | 
     """Scores the labelled pairs, fits the calibration, saves it, and says what it promises."""
     from veridical.verification.calibration import fit
 
-    scored = _score(settings, file)
-    calibration = fit(scored, settings.verify.judge)
+    scored, judge = _score(settings, file)
+    calibration = fit(scored, judge)
     try:
         calibration.save(out)
     except OSError as error:
@@ -44,25 +47,43 @@ def calibrate(run: Run, settings: Settings, file: str, out: Path, risk: float | 
     return exits.OK
 
 
-def _score(settings: Settings, file: str) -> list[Scored]:
-    """The judge's score of every pair with its label. What the judge declines scores nothing, as it would in use."""
+def _score(settings: Settings, file: str) -> tuple[list[Scored], str]:
+    """The score that `--pairs` gives each pair, with its label; and which judge gave it."""
+    from veridical.engine import name_judge
+
     scored: list[Scored] = []
     wrong: list[int] = []
-    with opened_judge(settings) as (runner, judge, _), opened_lines(file) as stream:
+    # The risk in the settings is that of another calibration, which may be of another judge.
+    own = settings.model_copy(update={"verify": settings.verify.model_copy(update={"risk": None})})
+    with opened_judge(own) as (runner, judge, _), opened_lines(file) as stream:
+        name = name_judge(settings, judge)
         for portion in slices(read_pairs(stream)):
             labels = [_label(pair) for pair in portion]
             wrong += [pair.number for pair, label in zip(portion, labels, strict=True) if label is None]
-            asked = [pair for pair in portion if not pair.error and not judge.declines(pair.hypothesis)]
+            asked = [pair for pair in portion if _is_read(judge, pair)]
             found = dict(zip((pair.number for pair in asked), runner.run(judge_pairs(judge, asked)), strict=True))
             for pair, label in zip(portion, labels, strict=True):
-                one = found.get(pair.number, "")
-                scored.append((0.0 if isinstance(one, str) else float(one.entailment), bool(label)))
+                scored.append((_weigh(pair, found.get(pair.number, "")), bool(label)))
     if wrong:
         lines = f"malformed line{'s' if len(wrong) > 1 else ''} {name_lines(wrong, len(wrong))}"
         raise InputRefused(f"{shown_name(file)}: {lines}", fix=f"a line is {_LINE}")
     if not scored:
         raise InputRefused(f"{shown_name(file)} holds no labelled pairs", fix=f"one a line: {_LINE}")
-    return scored
+    return scored, name
+
+
+def _is_read(judge: Judge, pair: Pair) -> bool:
+    texts = (pair.hypothesis, pair.premise)
+    return not pair.error and all(text.strip() and not judge.declines(text) for text in texts)
+
+
+def _weigh(pair: Pair, found: Entailment | str) -> float:
+    """The judge's score after the checks; what was not judged scores nothing, as it would in use."""
+    from veridical.checks import find_findings
+
+    if isinstance(found, str):
+        return 0.0
+    return lower(float(found.entailment), find_findings(pair.hypothesis, pair.premise))
 
 
 def _label(pair: Pair) -> bool | None:
@@ -124,6 +145,7 @@ def _show(run: Run, calibration: Calibration, scored: Sequence[Scored]) -> None:
 
 def _what_to_write(run: Run, calibration: Calibration, out: Path, risk: float | None) -> None:
     from veridical.errors import ConfigError
+    from veridical.verification.calibration import CONFIDENCE
 
     if risk is not None:
         calibration.threshold_for(risk)  # asked for outright, so an error when it cannot be kept
@@ -141,7 +163,8 @@ def _what_to_write(run: Run, calibration: Calibration, out: Path, risk: float | 
         return
     point = next(p for p in calibration.curve if p.threshold == calibration.threshold_for(risk))
     run.view.line(
-        f"At most {risk:.0%} of what is shown is wrong, and {point.coverage:.0%} of such claims are shown, with"
+        f"Of pairs like these, at most {risk:.0%} of what is called supported is wrong (at {CONFIDENCE:.0%} "
+        f"confidence), and {point.coverage:.0%} of them are called so, with"
     )
     run.view.line(f'[verify]\ncalibration = "{out}"\nrisk = {risk:g}')
     run.view.note(

@@ -34,7 +34,7 @@ class Checking:
     numbers: dict[str, int] = field(default_factory=dict)  # address → number
     sources: dict[int, Numbered] = field(default_factory=dict)
     passages: dict[str, Passage] = field(default_factory=dict)
-    conflicts: list[Conflict] = field(default_factory=list)
+    conflicts: dict[Conflict, None] = field(default_factory=dict)  # each once, in order
 
     def __post_init__(self) -> None:
         for number, place in self.reach.items():
@@ -96,10 +96,10 @@ class Checking:
         )
         if not verdicts:
             return Verdict(reason="it could not be read as a sentence")
-        self.conflicts += [
-            Conflict(conflict.claim, self._place(conflict.one, read), self._place(conflict.other, read))
+        self.conflicts |= {
+            Conflict(conflict.claim, self._place(conflict.one, read), self._place(conflict.other, read)): None
             for conflict in answer.conflicts
-        ]
+        }
         verdict = verdicts[0]
         repair = {citation.mark: citation for citation in (self._cite(c, read) for c in verdict.repair)}
         return replace(

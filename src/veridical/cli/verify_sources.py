@@ -26,8 +26,9 @@ _SHORTEST_NAME = 3  # characters: a document called "a" would be found in every 
 def opened(run: Run, sources: Sequence[str], flags: Mapping[str, Json]) -> Iterator[tuple[Engine, Report | None]]:
     """The engine to check with; its index is a temporary one when sources are named, and gone afterwards.
 
-    Raises InputRefused when not one of the sources could be read.
+    Nothing is reranked: that is for questions. Raises InputRefused when not one of the sources could be read.
     """
+    flags = {**flags, "search.rerank": 0}
     if not sources:
         with run.engine(flags) as engine:
             yield engine, None

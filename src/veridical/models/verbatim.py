@@ -16,6 +16,7 @@ from veridical.types import Entailment
 if TYPE_CHECKING:
     from veridical.ports import Judge
 
+_HELD = Entailment(1.0, 0.0, 0.0)
 _SILENT = Entailment(0.0, 1.0, 0.0)
 
 
@@ -26,18 +27,36 @@ class Verbatim:
         return ""
 
     async def entail(self, pairs: Sequence[tuple[str, str]]) -> Sequence[Entailment]:
-        return [self._entail(premise, hypothesis) for premise, hypothesis in pairs]
+        premises = {premise: _Premise(premise) for premise in {premise for premise, _ in pairs}}
+        return [_HELD if premises[premise].holds(_words(claim)) else _SILENT for premise, claim in pairs]
 
-    def _entail(self, premise: str, hypothesis: str) -> Entailment:
-        wanted = _words(hypothesis)
-        # Whole sentences only: "The dam is safe" is a part of "Nobody believes the dam is safe", not its meaning.
-        sentences = [span.of(premise) for span in sentence_spans(premise)]
-        words = [_words(sentence) for sentence in sentences]
-        for first, sentence in enumerate(sentences):
-            unnumbered = _words(sentence[len(item_sign(sentence)) :])  # whoever quotes a list item leaves its sign out
-            if wanted and any(_begins(start, words[first + 1 :], wanted) for start in (words[first], unnumbered)):
-                return Entailment(1.0, 0.0, 0.0)
-        return _SILENT
+
+class _Premise:
+    """A text as the words of its sentences, split once for all that is asked about it."""
+
+    def __init__(self, text: str) -> None:
+        sentences = [span.of(text) for span in sentence_spans(text)]
+        self._words = [_words(sentence) for sentence in sentences]
+        # Whoever quotes a list item leaves its sign out.
+        self._unsigned = [_words(sentence[len(item_sign(sentence)) :]) for sentence in sentences]
+
+    def holds(self, wanted: list[str]) -> bool:
+        """Whether some of its sentences, one behind the other, are exactly what is wanted.
+
+        Whole sentences only: "The dam is safe" is a part of "Nobody believes the dam is safe", not its meaning.
+        """
+        starts = enumerate(zip(self._words, self._unsigned, strict=True))
+        return bool(wanted) and any(self._begins(n, start, wanted) for n, two in starts for start in two)
+
+    def _begins(self, number: int, start: list[str], wanted: list[str]) -> bool:
+        """Whether `start`, which stands for sentence `number`, and as many after it as needed are what is wanted."""
+        at, sentence = 0, start
+        while wanted[at : at + len(sentence)] == sentence:
+            at, number = at + len(sentence), number + 1
+            if at == len(wanted) or number == len(self._words):
+                return at == len(wanted)
+            sentence = self._words[number]
+        return False
 
 
 class WordForWord:
@@ -57,16 +76,6 @@ class WordForWord:
         mine = [pair for pair in dict.fromkeys(pairs) if unread.intersection(pair)]
         found = dict(zip(mine, await self._verbatim.entail(mine), strict=True))
         return [found.get(pair, _SILENT) for pair in pairs]
-
-
-def _begins(start: list[str], following: list[list[str]], wanted: list[str]) -> bool:
-    """Whether `start` and as many whole sentences after it as needed are exactly what is wanted."""
-    run = list(start)
-    for sentence in following:
-        if len(run) >= len(wanted):
-            break
-        run += sentence
-    return run == wanted
 
 
 def _words(text: str) -> list[str]:

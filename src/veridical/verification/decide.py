@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from veridical.checks import find_findings
@@ -56,7 +57,7 @@ def decide(case: Case, found: Found, terms: Terms) -> Verdict:
         nearest = max(_cited(case, found), key=lambda reading: reading.score)
         return _supported(found.joint, terms.sources.evidence(nearest.mark), "the cited passages together say so")
     if sound:
-        return _repairable(case, found, sound[0], terms)
+        return _repairable(case, sound, terms)
     for objection in found.objections:
         if not case.cited or objection.mark in case.cited:
             return _contradicted(case, found, objection, terms)
@@ -67,17 +68,14 @@ def _supported(reading: Reading, evidence: Evidence | None, reason: str) -> Verd
     return Verdict(Label.SUPPORTED, reading.score, evidence, reason, cited=True, findings=reading.findings)
 
 
-def _repairable(case: Case, found: Found, best: Support, terms: Terms) -> Verdict:
-    left_out = {best.reading.mark, *(s.reading.mark for s in found.supports if s.evidence is None)}
-    others = [reading for reading in found.readings if reading.carries and reading.mark not in left_out]
-    others.sort(key=lambda reading: -reading.score)
-    repair = [cite(r.mark, terms.sources.passages[r.mark - 1]) for r in (best.reading, *others)]
+def _repairable(case: Case, sound: Sequence[Support], terms: Terms) -> Verdict:
+    best = sound[0]
     return Verdict(
         Label.SUPPORTED,
         best.reading.score,
         best.evidence,
         "no cited passage says so, but another does" if case.cited else "it cites no passage, but one says so",
-        repair=tuple(repair),
+        repair=tuple(cite(s.reading.mark, terms.sources.passages[s.reading.mark - 1]) for s in sound),
         findings=best.reading.findings,
     )
 

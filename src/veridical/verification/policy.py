@@ -13,7 +13,7 @@ class Policy:
     """Where support and contradiction begin. Raises ConfigError for a number that is no share."""
 
     threshold: float | None = None  # probability from which a claim is supported; None: the judge's own
-    contradiction: float = 0.6  # small models call unrelated text contradicted, so only a strong word counts
+    contradiction: float = 0.5  # small models call unrelated text contradicted, so only a strong word counts
     doubt: float = 0.2  # the most entailment a contradiction may leave
     overlap: float = 0.4  # share of the claim's content words that a contradicting sentence must hold
     kinship: float = 0.2  # the share that a passage must hold to be read for a claim that cites others

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
@@ -13,6 +14,16 @@ from veridical.types import Evidence, Passage, Span
 from veridical.verification.overlap import content_words
 
 _GIST = 12  # sentences of a passage that are read together for one claim
+# Text that addresses whoever judges it instead of saying something about its subject.
+_ADDRESSES_THE_JUDGE = re.compile(
+    r"\b(?:ignore|disregard|forget)\b[^.]{0,40}\b(?:instructions?|rules|prompts?)\b"
+    r"|\b(?:answer|reply|respond|say|output|label|mark)\b[^.]{0,30}\b(?:supported|entailed|entailment)\b"
+    r"|\b(?:passage|text|document|source|context|evidence)s?\b[^.]{0,30}\b(?:supports?|proves?|confirms?|entails?)\b"
+    r"[^.]{0,30}\b(?:claims?|statements?|everything|anything|all)\b"
+    r"|\b(?:claims?|statements?|sentences?|everything|anything)\b[^.]{0,80}\b(?:is|are)\b[^.]{0,15}"
+    r"\b(?:true|correct|supported|entailed|verified)\b",
+    re.IGNORECASE,
+)
 
 
 class Sentence(NamedTuple):
@@ -65,8 +76,9 @@ class Sources:
         return f"{title}\n\n{text}"  # the blank line keeps the title a sentence of its own
 
     def _split(self, mark: int) -> tuple[Sentence, ...]:
+        """Its sentences; one that addresses the judge has no words, so that it is never evidence."""
         text = self.passages[mark - 1].text
-        return tuple(Sentence(span, content_words(span.of(text))) for span in sentence_spans(text, self._language))
+        return tuple(Sentence(span, _subject_words(span.of(text))) for span in sentence_spans(text, self._language))
 
     def _premise(self, mark: int) -> str:
         """What the judge reads: the whole passage under its title."""
@@ -78,3 +90,7 @@ class Sources:
 
     def _title_words(self, mark: int) -> frozenset[str]:
         return content_words(self.passages[mark - 1].title)
+
+
+def _subject_words(sentence: str) -> frozenset[str]:
+    return frozenset() if _ADDRESSES_THE_JUDGE.search(sentence) else content_words(sentence)
