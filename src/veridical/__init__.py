@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from veridical.blocking import Engine
+    from veridical.engine import build
     from veridical.errors import VeridicalError
     from veridical.settings import Settings
     from veridical.types import (
@@ -37,6 +38,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "Engine": "veridical.blocking",
+    "build": "veridical.engine",
     "Settings": "veridical.settings",
     "VeridicalError": "veridical.errors",
     "Answer": "veridical.types",
@@ -70,6 +72,7 @@ __all__ = [
     "Verdict",
     "VeridicalError",
     "__version__",
+    "build",
 ]
 
 

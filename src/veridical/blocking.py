@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from veridical import engine as asynchronous
-from veridical.errors import ConfigError
+from veridical.errors import ConfigError, InputRefused
 from veridical.settings import Settings, load
 from veridical.types import Answer, Document, Filter, Json, Passage
 
@@ -80,7 +80,20 @@ class Engine:
         return self._wait(self._engine.ask(question, method=method, where=where, history=history, sinks=sinks))
 
     def verify(self, text: str, passages: Sequence[Passage] | None = None, *, sinks: Sequence[Sink] = ()) -> Answer:
+        """The text as an answer to no question: each sentence a claim with its verdict, evidence and score.
+
+        With `passages`, mark [n] of the text means passages[n-1]; without, each sentence is checked against the
+        passages that the index holds about it. Raises InputRefused for what is no text.
+        """
+        if not _is_text(text):
+            raise InputRefused(f"a text is needed, not {type(text).__name__}", fix="give the text to check as a str")
         return self._wait(self._engine.verify(text, passages, sinks=sinks))
+
+    @property
+    def threshold(self) -> float:
+        """The score from which on a claim counts as supported. Raises ModelUnavailable without a judge."""
+        chosen = self._engine.policy.threshold
+        return self._engine.judge.threshold if chosen is None else chosen
 
     def document(self, document_id: str) -> Document | None:
         return self._wait(self._engine.document(document_id))
@@ -111,6 +124,10 @@ class Engine:
 
     def _wait(self, work: Coroutine[Any, Any, Result]) -> Result:
         return self._loop.wait(work)
+
+
+def _is_text(given: object) -> bool:
+    return isinstance(given, str)
 
 
 class _Loop:

@@ -132,7 +132,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What checking a claim found. `score` is the probability of support, or None when nothing could check it."""
+    """What checking a claim found. `score` says how sure support is, 0..1, or None when nothing could check it."""
 
     label: Label = Label.UNVERIFIED
     score: float | None = None

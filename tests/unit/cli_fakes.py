@@ -29,6 +29,8 @@ PREFIX = "x" * 100  # the passages of the kit begin at character 100 of their do
 class FakeEngine:
     """Remembers what it was asked; whatever `fails` holds is raised by every verb."""
 
+    threshold = 0.5
+
     def __init__(self, passages: Sequence[Passage] = PASSAGES) -> None:
         self.settings = Settings()
         self.passages = tuple(passages)

@@ -115,8 +115,13 @@ def test_an_error_while_claims_are_checked_side_by_side_is_told_as_it_is() -> No
 
     kit = make_kit()
     broken = Broken(**{field.name: getattr(kit, field.name) for field in fields(kit) if field.init})
-    with pytest.raises(ModelUnavailable, match="it is gone"):
-        asyncio.run(check_text(broken, "The bridge opened in 1913. It has five arches."))
+
+    async def main() -> None:
+        with pytest.raises(ModelUnavailable, match="it is gone"):
+            await check_text(broken, "The bridge opened in 1913. It has five arches.")
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+
+    asyncio.run(main())
 
 
 @pytest.mark.parametrize("text", ["", "  \n ", "—"])

@@ -553,6 +553,20 @@ def test_no_pairs_and_no_file_are_errors(engine: Engine, tmp_path: Path) -> None
     assert call("--pairs", "cut.jsonl.gz").exit_code == 2
 
 
+def test_a_conflict_is_told_once_however_often_the_claim_is_made(engine: Engine, tmp_path: Path) -> None:
+    class Disagree(Reader):
+        def _one(self, premise: str, claim: str) -> Entailment:
+            return (
+                Entailment(0.0, 0.02, 0.98) if "1903" in premise and "1871" in claim else super()._one(premise, claim)
+            )
+
+    engine.reader = Disagree()
+    (tmp_path / "other.md").write_text("The light was first lit on 4 March 1903.\n")
+    text = "The light was first lit on 4 March 1871. The lamp burns rape oil. " * 3
+    result = call("-", "--json", "--sources", "light.md", "--sources", "other.md", stdin=text)
+    assert len(json.loads(result.stdout)["conflicts"]) == 1
+
+
 # ── searching ────────────────────────────────────────────────────────────────────────────────────
 
 

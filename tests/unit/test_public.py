@@ -28,6 +28,7 @@ def test_the_public_names() -> None:
         "Verdict",
         "VeridicalError",
         "__version__",
+        "build",
     ]
     for name in veridical.__all__:
         assert getattr(veridical, name) is not None

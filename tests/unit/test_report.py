@@ -83,7 +83,9 @@ def test_the_summary_names_only_what_occurred() -> None:
 def test_json_is_versioned_complete_and_its_spans_are_exact() -> None:
     document = json.loads(json.dumps(to_json(audit()), allow_nan=False))
     assert (document["format"], document["version"], document["passed"]) == ("veridical-verification", 1, False)
-    assert document["summary"] == {"claims": 3, "supported": 1, "contradicted": 1, "unverified": 1, "failed": 2}
+    assert document["summary"] == {
+        "claims": 3, "supported": 1, "contradicted": 1, "unverified": 1, "failed": 2, "conflicts": 0,
+    }  # fmt: skip
     for claim in document["claims"]:
         start, end = claim["span"]
         assert document["text"][start:end].startswith(claim["text"][:-1])

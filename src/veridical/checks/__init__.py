@@ -6,17 +6,21 @@ A finding says that something is not there, never that it is wrong: a number may
 from __future__ import annotations
 
 from veridical.checks.dates import find_dates
+from veridical.checks.frames import find_frames
+from veridical.checks.matching import match_sentences
 from veridical.checks.names import find_names
 from veridical.checks.negation import find_negations
 from veridical.checks.numbers import find_numbers
+from veridical.checks.opposites import find_opposites
+from veridical.checks.order import find_exchanges
 from veridical.checks.quotes import find_quotes
 from veridical.checks.words import fold
 from veridical.text.marks import strip_marks
 from veridical.types import Finding
 
-# What a judge's word does not outweigh. Names ("name") and negations between sentences that are only much the
-# same ("polarity") are told, and count where the judge is in doubt.
-HARD: frozenset[str] = frozenset({"number", "date", "unit", "quote", "negation"})
+# What a judge's word does not outweigh. Names ("name"), negations and opposites between sentences that are only much
+# the same ("polarity"), and what the passage says may be so ("report") are told, and count where the judge is in doubt.
+HARD: frozenset[str] = frozenset({"number", "date", "unit", "quote", "negation", "opposite", "order", "frame"})
 
 
 def is_hard(finding: Finding) -> bool:
@@ -34,11 +38,15 @@ def find_findings(claim: str, evidence: str) -> tuple[Finding, ...]:
     if _one_line(claim) in _one_line(evidence) or _one_line(claim) in _one_line(strip_marks(evidence)):
         return ()
     dates, dated = find_dates(claim, evidence)
+    matches = match_sentences(claim, evidence)
     found = [
         *find_quotes(claim, evidence),
         *dates,
         *find_numbers(claim, evidence, dated),
-        *find_negations(claim, evidence),
+        *find_negations(matches),
+        *find_opposites(matches),
+        *find_exchanges(matches),
+        *find_frames(matches),
         *find_names(claim, evidence),
     ]
     return tuple(sorted(dict.fromkeys(found), key=lambda finding: not is_hard(finding)))

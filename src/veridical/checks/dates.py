@@ -84,6 +84,11 @@ class Calendar:
             return day.year in self.years
         return day in self._days or (day.year in self.years and day._replace(year=-1) in self._days)
 
+    def spans(self, length: float) -> bool:
+        """Whether two days here lie `length` days apart, or make that many with both counted; years are not read."""
+        numbers = {_number(day) for day in self._days if day.month and day.day}
+        return any((number + gap) % 366 in numbers for number in numbers for gap in (length, length - 1) if gap >= 1)
+
     def rival(self, day: Day) -> str:
         """What the text says instead: the same year and month with another day, or the same day of another year."""
         if not (day.day and day.year):
@@ -122,6 +127,12 @@ def _absent(claim: str, mention: Mention, calendar: Calendar) -> Finding:
 
 def _missing(text: str) -> Finding:
     return Finding("date", text, f"{text} is not in the cited passage")
+
+
+def _number(day: Day) -> int:
+    """The number of a day in a leap year, from 0."""
+    lengths = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+    return sum(lengths[: day.month - 1]) + day.day - 1
 
 
 def _month_number(name: str) -> int:

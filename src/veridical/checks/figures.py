@@ -15,9 +15,15 @@ from veridical.checks.quantities import Hedge, Quantity, read_quantities
 _WORD = re.compile(r"[^\W\d_]+")
 _YEAR_RANGE = re.compile(r"(?<!\d)(\d{2})\d{2}\s*[-–/]\s*(\d{2})(?!\d)")
 _LOOSE_DIGITS = re.compile(r"(?<=\d)([.,])\s(?=\d)")
-_ANY, _BARE = "any", "bare"
+# Keys beside the units: every number, one that stands alone, one with a noun behind it, a year, one in a word.
+_ANY, _BARE, _COUNTING, _DATED, _IMPLIED = "any", "bare", "counting", "dated", "implied"
+_PLAIN = (_BARE, _COUNTING, _IMPLIED)
+# What is counted in these is often told without its unit or with another word for it.
+_LOOSE = frozenset({"time", "money", "share", "bytes"})
 _CONVERTED = 0.02  # 5 km are 3.1 miles
-_ROUNDED = 0.05  # the widest gap that leaving out digits may open
+_ROUNDED = 0.05  # how far from the number "about" may lead
+_SCALED = 0.01  # how far leaving out digits may lead before a scale: 4.83 million are 4.8 million
+_NEARLY = 0.1
 _EQUAL = 1e-9
 
 
@@ -26,42 +32,42 @@ class Figures:
 
     def __init__(self, text: str) -> None:
         values: dict[str, set[float]] = defaultdict(set)
-        precise: dict[str, set[float]] = defaultdict(set)
         self._written: dict[float, dict[tuple[str, ...], Quantity]] = defaultdict(dict)
         lower = text.lower()
         self._scales = {word for word in SCALES if word in lower}
         # Text from pages and tokenizers has "1, 056" and "2. 4 miles": read it both ways.
         closed = _LOOSE_DIGITS.sub(r"\1", text)
         for quantity in (*read_quantities(text), *(read_quantities(closed) if closed != text else ())):
-            for key in (_ANY, *(quantity.units or (_BARE,))):
+            plain = _DATED if quantity.dated else _COUNTING if quantity.noun else _BARE
+            for key in (_ANY, *(quantity.units or (plain,))):
                 values[key].update(quantity.values)
-                if not quantity.is_year:
-                    precise[key].update(value for value in quantity.values if significant_digits(value) >= 3)
             values[_ANY].add(quantity.mantissa)
             self._written[quantity.mantissa].setdefault((quantity.scale, *quantity.units), quantity)
         implied = set(_implied(text))
-        for key in (_ANY, _BARE):
+        for key in (_ANY, _IMPLIED):
             values[key] |= implied
         self._values = {key: sorted(found) for key, found in values.items()}
-        self._precise = {key: sorted(found) for key, found in precise.items()}
-        self._years = sorted(value for value in values[_BARE] if 1000 <= value < 2200 and value.is_integer())
+        unitless = values[_BARE] | values[_COUNTING] | values[_DATED] | values[_IMPLIED]
+        self._years = sorted(value for value in unitless if 1000 <= value < 2200 and value.is_integer())
         self._units = [key for key in self._values if key in MEASURES]
 
     def hold(self, quantity: Quantity) -> bool:
         """Whether some number here can be the one that `quantity` names."""
-        keys = (*quantity.units, _BARE) if quantity.units else (_ANY,)
+        keys = _keys(quantity)
         if any(self._has(key, quantity, value) for key in keys for value in quantity.values):
             return True
         if any(self._has_converted(unit, quantity) for unit in quantity.units):
             return True
         if quantity.between and any(_any_between(self._values.get(key, []), *quantity.between) for key in keys):
             return True
-        if "%" in quantity.units and any(self._near(_BARE, value / 100, 0.0) for value in quantity.values):
+        if "%" in quantity.units and any(
+            self._near(key, value / 100, 0.0) for key in _PLAIN for value in quantity.values
+        ):
             return True
         if "year" in quantity.units and any(self._spans_years(value) for value in quantity.values):
             return True
         # A table says "in millions" once for all its numbers.
-        return quantity.scale in self._scales and self._near(_BARE, quantity.mantissa, 0.0)
+        return quantity.scale in self._scales and any(self._near(key, quantity.mantissa, 0.0) for key in _PLAIN)
 
     def hold_year(self, low: float, high: float) -> bool:
         """Whether there is a year from `low` to `high`."""
@@ -78,11 +84,11 @@ class Figures:
     def _has(self, key: str, quantity: Quantity, value: float) -> bool:
         if self._near(key, value, 0.0):
             return True
-        if quantity.is_year or value <= 0:
+        if quantity.is_year or value <= 0 or key == _IMPLIED:
             return False
-        low, high = _reach(quantity, value)
-        exact = quantity.hedge is Hedge.EXACT
-        return _any_between((self._precise if exact else self._values).get(key, []), low, high)
+        if quantity.units and key == _COUNTING:
+            return False
+        return _any_between(self._values.get(key, []), *_reach(quantity, value))
 
     def _has_converted(self, unit: str, quantity: Quantity) -> bool:
         for other in self._units:
@@ -116,12 +122,25 @@ def _reach(quantity: Quantity, value: float) -> tuple[float, float]:
         return value, 2 * value
     if quantity.hedge is Hedge.UNDER:
         return value / 2, value
+    if quantity.hedge is Hedge.NEARLY:
+        return value * (1 - _NEARLY), value
     place = 10.0 ** (math.floor(math.log10(value)) - significant_digits(value) + 1)
     widest = _ROUNDED * value
     # "around 1990" is a year more often than an amount.
     about = 0.01 * value if 1000 <= value < 2200 and "," not in quantity.text else widest
-    gap = about if quantity.hedge is Hedge.ABOUT else min(place / 2, widest)
+    exact = min(place / 2, _SCALED * value) if quantity.scale else 0.0
+    gap = about if quantity.hedge is Hedge.ABOUT else exact
     return value - gap, value + gap
+
+
+def _keys(quantity: Quantity) -> tuple[str, ...]:
+    """Among which numbers of a passage a quantity is looked for."""
+    if quantity.units:
+        loose = any(MEASURES[unit].dimension in _LOOSE for unit in quantity.units)
+        return (*quantity.units, _BARE, _IMPLIED, *([_COUNTING] if loose else []))
+    if quantity.is_year or not quantity.noun:
+        return (_ANY,)
+    return _PLAIN
 
 
 def _implied(text: str) -> Iterator[float]:

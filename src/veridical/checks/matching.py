@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from heapq import nlargest
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from veridical.checks.words import CUES, STOP_WORDS, fold, stem
 
@@ -24,15 +24,20 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence that is no question: folded, as its tokens and the stems of its content words."""
+    """A sentence that is no question; all but `raw` is folded."""
 
+    raw: str
     text: str
     tokens: tuple[str, ...]
-    words: frozenset[str]
+    stems: tuple[str, ...]  # of the tokens, empty for what is no content word
+    words: frozenset[str]  # the stems of its content words
 
-    @property
-    def telling(self) -> bool:
-        return len(self.words) >= _FEWEST
+
+class Match(NamedTuple):
+    """A sentence of the claim, and those of the passage that are near to it with their shares, best first."""
+
+    claimed: Sentence
+    near: list[tuple[float, Sentence]]
 
 
 class Stems(dict[str, str]):
@@ -44,33 +49,41 @@ class Stems(dict[str, str]):
         return self[token]
 
 
-class Sentences:
-    """The sentences of a text, each once, in order, made ready for asking which are near to another."""
-
-    def __init__(self, text: str) -> None:
-        self.stems = Stems()
-        texts = dict.fromkeys(sentence.strip() for sentence in _END.split(fold(text)))
-        self.all = [self._read(sentence) for sentence in texts if sentence and not sentence.endswith("?")]
-        self._places: dict[str, list[int]] = defaultdict(list)
-        for place, sentence in enumerate(self.all):
-            for word in sentence.words:
-                self._places[word].append(place)
-        self._effort = 0
-
-    def _read(self, text: str) -> Sentence:
-        tokens = tuple(_TOKEN.findall(text))
-        return Sentence(text, tokens, frozenset(self.stems[token] for token in tokens) - {""})
-
-    def near(self, claimed: Sentence) -> list[tuple[float, Sentence]]:
-        """The sentences that hold half of the claimed one's content words or more, with that share, best first."""
-        found = [self._places.get(word, []) for word in claimed.words]
-        self._effort += sum(map(len, found))
-        if self._effort > _MOST:
-            return []
-        counts = Counter(place for places in found for place in places)
-        shares = ((count / len(claimed.words), -place) for place, count in counts.items())
+def match_sentences(claim: str, evidence: str) -> list[Match]:
+    """Each telling sentence of the claim with the sentences of the evidence that hold half of its content words."""
+    stems = Stems()
+    claimed = [sentence for sentence in _read(claim, stems) if len(sentence.words) >= _FEWEST]
+    if not claimed:
+        return []
+    sentences = _read(evidence, stems)
+    places: dict[str, list[int]] = defaultdict(list)
+    for place, sentence in enumerate(sentences):
+        for word in sentence.words:
+            places[word].append(place)
+    matches: list[Match] = []
+    effort = 0
+    for sentence in claimed:
+        effort += sum(len(places.get(word, ())) for word in sentence.words)
+        if effort > _MOST:
+            break
+        counts = Counter(place for word in sentence.words for place in places.get(word, ()))
+        shares = ((count / len(sentence.words), -place) for place, count in counts.items())
         best = nlargest(_MOST_NEAR, (pair for pair in shares if pair[0] >= _NEAR))
-        return [(share, self.all[-place]) for share, place in best]
+        matches.append(Match(sentence, [(share, sentences[-place]) for share, place in best]))
+    return matches
+
+
+def _read(text: str, stems: Stems) -> list[Sentence]:
+    """The sentences of `text` that are no questions, each once, in order."""
+    texts = dict.fromkeys(sentence.strip() for sentence in _END.split(text))
+    return [_read_sentence(sentence, stems) for sentence in texts if sentence and not sentence.endswith("?")]
+
+
+def _read_sentence(raw: str, stems: Stems) -> Sentence:
+    text = fold(raw)
+    tokens = tuple(_TOKEN.findall(text))
+    found = tuple(stems[token] for token in tokens)
+    return Sentence(raw, text, tokens, found, frozenset(found) - {""})
 
 
 def common_length(one: Sequence[Item], other: Sequence[Item]) -> int:

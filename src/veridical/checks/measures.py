@@ -72,7 +72,7 @@ _SPELLINGS = {
     "µg": "microgram micrograms mcg µg μg",
     "g": "gram grams gramme grammes g",
     "kg": "kilogram kilograms kilo kilos kg kgs",
-    "tonne": "tonne tonnes metric_ton metric_tons ton tons",
+    "tonne": "tonne tonnes metric_ton metric_tons ton tons t",
     "short ton": "ton tons short_ton short_tons",
     "long ton": "ton tons long_ton long_tons",
     "pound": "pound pounds lb lbs",
@@ -148,8 +148,8 @@ def _read_spellings() -> dict[str, tuple[str, ...]]:
 
 
 SPELLINGS = MappingProxyType(_read_spellings())
-# Single letters and short words that are other words unless they touch their number: "5m", but "5 m" is too rare.
-GLUED_ONLY = frozenset({"g", "l", "h", "w", "b", "mi", "min", "ha", "gal", "°"})
+# Letters and short words that are other words unless they touch their number.
+GLUED_ONLY = frozenset({"w", "b", "mi", "°"})
 
 
 def convert(value: float, unit: str, into: str) -> float | None:

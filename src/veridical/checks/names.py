@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
@@ -15,6 +14,12 @@ _TOKEN = re.compile(r"[^\W\d_]+(?:[-'’.&](?=[^\W\d_])[^\W\d_]+)*\.?")
 _BREAK = re.compile(r"[.!?:;•\n“\"‘(\[]")
 _INSIDE = frozenset({"of", "de", "la", "le", "van", "von", "der", "den", "the", "and", "for", "du", "da", "del", "di"})
 _SHORTEST = 3  # letters; below that a capital is an initial or a unit
+_SHORTEST_STEM = 4
+_NAME_ENDINGS = (
+    "",
+    *listed("a o y e en ey ia ay us is um n an ian ean ese ish ic nian vian egian i er ers ans ians"),
+    *listed("s es ism ist ists ed ing al ally ally's"),
+)
 # Nations whose adjective shares no four letters with them, and other names of one thing: the words of a row agree.
 _KIN = (
     "france french frenchman frenchwoman",
@@ -44,7 +49,8 @@ _TITLES = frozenset(
     listed("""
     mr mrs ms dr sir prof professor president king queen prince princess lord lady saint st general captain chapter
     minister senator governor judge bishop pope emperor section table figure version phase type grade bc ad bce ce am
-    pm no vs etc eg ie ok dc inc ltd corp company co jr sr phd the a an i ii iii iv vi vii viii ix xi xii
+    pm no vs etc eg ie ok dc inc ltd corp company co jr sr phd ag gmbh plc llc
+    the a an i ii iii iv vi vii viii ix xi xii
     """)
 )
 _SAYING = frozenset(
@@ -97,14 +103,13 @@ class Known:
         self.words = set(split_words(text))
         tokens = _TOKEN.findall(text)
         self._squeezed = {fold(token).replace(".", "") for token in set(tokens)}
-        self._sorted = sorted(self.words)
         spelled = self.words | self._squeezed
         self._kin = {kin for row in _KIN if spelled & set(row.split()) for kin in row.split()}
         capitals = [word for word in tokens if word[0].isupper()]
         self.acronyms = {word.rstrip(".") for word in capitals if word.isupper() and len(word) > 1}
         self._initials = _initials(capitals)
         names = ((before, after) for before, after in pairwise(tokens) if before[0].isupper() and after[0].isupper())
-        self._with_forename = {fold(after) for before, after in names if fold(before) not in STOP_WORDS}
+        self._with_forename = {fold(after).rstrip(".") for before, after in names if fold(before) not in STOP_WORDS}
 
     def has_squeezed(self, run: Sequence[str]) -> bool:
         """Whether the words of a name stand here as one, as addresses and brands write them."""
@@ -113,7 +118,8 @@ class Known:
     def has_bare_surname(self, run: Sequence[str]) -> bool:
         """Whether a name's last word is here, and never behind another name that could be a rival's."""
         surname = fold(_strip_possessive(run[-1]))
-        return 1 < len(run) <= 3 and surname in self.words and surname not in self._with_forename
+        alone = surname in self.words and surname not in self._with_forename | _TITLES
+        return 1 < len(run) <= 3 and alone
 
     def has(self, name: str) -> bool:
         parts = [part for piece in name.split("-") if piece[:1].isupper() for part in split_words(piece)]
@@ -123,11 +129,16 @@ class Known:
         if len(word) < _SHORTEST or word in self.words or word in self._kin or word in _CALENDAR | _TITLES:
             return True
         singular = word.removesuffix("s")
-        return singular in self.words or f"{word}s" in self.words or self._begins(word[: max(4, len(word) - 3)])
+        return singular in self.words or f"{word}s" in self.words or self._has_kin(word)
 
-    def _begins(self, prefix: str) -> bool:
-        at = bisect_left(self._sorted, prefix)
-        return at < len(self._sorted) and self._sorted[at].startswith(prefix)
+    def _has_kin(self, word: str) -> bool:
+        """Whether the passage has the word with another ending, as a land and its people: "Italy", "Italians"."""
+        return any(
+            stem + other in self.words
+            for ending in _NAME_ENDINGS
+            if word.endswith(ending) and len(stem := word.removesuffix(ending)) >= _SHORTEST_STEM
+            for other in _NAME_ENDINGS
+        )
 
     def _is_acronym(self, name: str) -> bool:
         letters = name.replace(".", "").removesuffix("s")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from veridical.checks.matching import Sentence, Sentences, Stems
+from veridical.checks.matching import Match, Sentence
 from veridical.checks.words import denies, listed
 from veridical.types import Finding
 
@@ -29,7 +29,7 @@ _HARMLESS_NEXT = frozenset(
         "only just merely simply least less more fewer doubt matter later earlier sooner necessarily all every always"
     )
 )
-_HARMLESS_BEFORE = frozenset({"or", "if", "why", "whether", "but"})
+_HARMLESS_BEFORE = frozenset({"or", "if", "why", "whether"})
 _SCOPE = 2  # content words after a negation that it denies
 _REACH = 5  # tokens it reaches at most
 _ALIKE = 0.7  # share of a claim's content words in a sentence from which the two say much the same
@@ -46,14 +46,12 @@ class Statement:
     negative: bool  # whether any word of it denies, if only by its meaning
 
 
-def find_negations(claimed: Sequence[Sentence], evidence: Sentences) -> Iterator[Finding]:
+def find_negations(matches: Sequence[Match]) -> Iterator[Finding]:
     """One finding a sentence of the claim at most; kind "negation" when the words are nearly all the same,
     "polarity" when they are much the same.
     """
-    for sentence in claimed:
-        if sentence.telling:
-            near = [(share, _read_statement(other, evidence.stems)) for share, other in evidence.near(sentence)]
-            yield from _compare(_read_statement(sentence, evidence.stems), near)
+    for claimed, near in matches:
+        yield from _compare(_read_statement(claimed), [(share, _read_statement(other)) for share, other in near])
 
 
 def _compare(claimed: Statement, near: list[tuple[float, Statement]]) -> Iterator[Finding]:
@@ -68,6 +66,10 @@ def _compare(claimed: Statement, near: list[tuple[float, Statement]]) -> Iterato
         if alike and not any(other.negative for other in holding):
             yield Finding(kind, cue, f"the claim denies what the passage says ({cue})")
             return
+        swapped = next((other for share, other in near if share >= _SAME and _swap(claimed, other, word)), None)
+        if swapped:
+            yield Finding("negation", cue, "the claim denies what the passage says, and says what it denies")
+            return
     if claimed.negative:
         return
     for share, other in near:
@@ -80,7 +82,13 @@ def _compare(claimed: Statement, near: list[tuple[float, Statement]]) -> Iterato
                 return
 
 
-def _read_statement(sentence: Sentence, stems: Stems) -> Statement:
+def _swap(claimed: Statement, other: Statement, word: str) -> bool:
+    """Whether the other says the word that the claim denies, and denies one that the claim says: "A but not B"."""
+    said = word in other.words and word not in other.denied
+    return said and any(denied in claimed.words and denied not in claimed.denied for denied in other.denied)
+
+
+def _read_statement(sentence: Sentence) -> Statement:
     tokens = sentence.tokens
     if not any(map(denies, tokens)):
         return Statement(sentence.words, {}, not _NEGATIVE.isdisjoint(tokens))
@@ -88,7 +96,7 @@ def _read_statement(sentence: Sentence, stems: Stems) -> Statement:
     for place, token in enumerate(tokens):
         if not _is_cue(tokens, place):
             continue
-        for word in _scope(tokens, place, stems):
+        for word in _scope(sentence, place):
             if word in denied:  # "never without": denied twice is said
                 del denied[word]
             else:
@@ -107,12 +115,13 @@ def _is_cue(tokens: Sequence[str], place: int) -> bool:
     return after not in _HARMLESS_NEXT and not reply and before not in _HARMLESS_BEFORE and not numbered
 
 
-def _scope(tokens: Sequence[str], place: int, stems: Stems) -> list[str]:
+def _scope(sentence: Sentence, place: int) -> list[str]:
     """The stems of the next content words, up to the end of the clause."""
     words: list[str] = []
-    for token in tokens[place + 1 : place + 1 + _REACH]:
+    for at in range(place + 1, min(place + 1 + _REACH, len(sentence.tokens))):
+        token = sentence.tokens[at]
         if not token[0].isalnum() or token in _CLAUSE or len(words) == _SCOPE:
             break
-        if stems[token]:
-            words.append(stems[token])
+        if sentence.stems[at]:
+            words.append(sentence.stems[at])
     return words

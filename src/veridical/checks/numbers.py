@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from veridical.checks.dates import Calendar
 from veridical.checks.figures import Figures
 from veridical.checks.quantities import Quantity, read_quantities
 from veridical.checks.units import find_unit
@@ -27,8 +28,11 @@ def find_numbers(claim: str, evidence: str, dated: Sequence[Span] = ()) -> Itera
         and not (_says_little(quantity) or _is_bullet(claim, quantity))
     ]
     figures = Figures(evidence if telling else "")
+    days = Calendar(evidence) if any("day" in quantity.units for quantity in telling) else None
     for quantity in telling:
         if figures.hold(quantity) or (quantity.is_year and _is_bound(claim, quantity, figures)):
+            continue
+        if "day" in quantity.units and days and any(map(days.spans, quantity.values)):
             continue
         absent = Finding(_kind(quantity), quantity.text, f"{quantity.text} is not in the cited passage")
         yield find_unit(quantity, figures) or absent

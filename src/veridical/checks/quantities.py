@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from veridical.checks.measures import GLUED_ONLY, SPELLINGS
 from veridical.checks.numerals import ONES, ORDINALS, SCALES, SHORT_SCALES, TENS, read_digits
-from veridical.checks.words import listed
+from veridical.checks.words import STOP_WORDS, listed
 from veridical.types import Span
 
 _TOKEN = re.compile(
@@ -24,6 +24,7 @@ _JOINS = frozenset({"-", "‑", "–", "—", "to", "and", "or"})
 _BEFORE_YEARS = frozenset({"mid", "early", "late", "pre", "post"})
 _SUFFIXES = frozenset({"st", "nd", "rd", "th"})
 _ABBREVIATED_SCALES = {"mln": "million", "bln": "billion", "mn": "million", "bn": "billion", "tn": "trillion"}
+_MONEY_SCALES = {"m": "million", "b": "billion", "k": "thousand"}
 _LONGEST_UNIT = 4  # tokens, as in "light - years"
 
 
@@ -37,14 +38,33 @@ class Hedge(Enum):
     ABOUT = "about"
     OVER = "over"
     UNDER = "under"
+    NEARLY = "nearly"
 
 
 _HEDGES = (
     dict.fromkeys(listed("about around approximately approx roughly some circa ca estimated ~ ≈ ∼"), Hedge.ABOUT)
     | dict.fromkeys(listed("over above exceeding exceeds exceeded than least upwards > ≥"), Hedge.OVER)
-    | dict.fromkeys(listed("nearly almost under below most maximum < ≤ within"), Hedge.UNDER)
+    | dict.fromkeys(listed("nearly almost"), Hedge.NEARLY)
+    | dict.fromkeys(listed("under below most maximum < ≤ within"), Hedge.UNDER)
 )
 _LESS = frozenset({"less", "fewer", "lower", "smaller", "younger", "shorter", "no"})
+
+
+_BEFORE_A_YEAR = frozenset(
+    listed("""
+    in since until till during year years before after by from circa early late mid spring summer autumn winter fall ©
+    january february march april may june july august september october november december jan feb mar apr jun jul aug
+    sep sept oct nov dec
+    """)
+)
+_BETWEEN_YEARS = frozenset({"to", "and", "or", "/", ",", "-", "‐", "‑", "–", "—"})
+# Things that are counted, never the company of a year: "1987 people".
+_COUNTED = frozenset(
+    listed("""
+    people persons employees workers staff inhabitants residents members students pupils soldiers men women children
+    patients visitors users customers houses homes jobs units copies cars votes seats
+    """)
+)
 
 
 class Token(NamedTuple):
@@ -71,11 +91,15 @@ class Quantity:
     ordinal: bool = False
     code: bool = False
     between: tuple[float, float] | None = None  # "between 10 and 12" says no more than that it lies there
+    noun: str = ""  # the word behind it, which it may count
+    dated: bool = False  # whether it stands where a year stands: "in 1987"
 
     @property
     def is_year(self) -> bool:
         plain = not (self.units or self.scale or self.spelled or self.ordinal)
-        return plain and self.hedge is Hedge.EXACT and 1000 <= self.mantissa < 2200 and self.text.isdecimal()
+        counts = self.noun in _COUNTED and not self.dated
+        bare = plain and not counts and self.hedge is Hedge.EXACT
+        return bare and 1000 <= self.mantissa < 2200 and self.text.isdecimal()
 
 
 def split_tokens(text: str) -> list[Token]:
@@ -90,8 +114,9 @@ def read_quantities(text: str) -> list[Quantity]:
 
 def _read(text: str, tokens: Sequence[Token]) -> Iterator[Quantity]:
     at = 0
+    year_ends = -1  # the token behind the last number that stood as a year
     while at < len(tokens):
-        token = tokens[at]
+        first, token = at, tokens[at]
         if token.text[0].isdecimal():
             quantity, at = _read_digits(text, tokens, at)
         elif token.text in ONES or token.text in TENS or token.text in ORDINALS or token.text in SCALES:
@@ -99,7 +124,23 @@ def _read(text: str, tokens: Sequence[Token]) -> Iterator[Quantity]:
         else:
             quantity, at = None, at + 1
         if quantity:
+            linked = year_ends == first - 1 and tokens[first - 1].text in _BETWEEN_YEARS
+            dated = linked or bool(first and tokens[first - 1].text in _BEFORE_A_YEAR)
+            quantity = replace(quantity, noun=_noun(text, tokens, at))
+            quantity = replace(
+                quantity, dated=dated and 1500 <= quantity.mantissa <= 2100 and quantity.text.isdecimal()
+            )
+            year_ends = at if quantity.dated else -1
             yield quantity
+
+
+def _noun(text: str, tokens: Sequence[Token], at: int) -> str:
+    """The word that follows a number with nothing but space or a hyphen between them; empty for a function word."""
+    step = _skip_dash(tokens, at)
+    if step >= len(tokens) or not tokens[step].text[0].isalpha() or tokens[step].text in STOP_WORDS:
+        return ""
+    parted = text[tokens[at - 1].end : tokens[at].start].strip(" \xa0")
+    return "" if parted else tokens[step].text
 
 
 def _read_digits(text: str, tokens: Sequence[Token], at: int) -> tuple[Quantity | None, int]:
@@ -164,6 +205,9 @@ def _with_scale_and_unit(
         values = tuple(value * SCALES[scale] for value in values)
         after = step + 1
     money = _currency_before(tokens, first)
+    if money and not scale and after < len(tokens) and tokens[after].text in _MONEY_SCALES:  # "$5 m"
+        scale = _MONEY_SCALES[tokens[after].text]
+        values, after = tuple(value * SCALES[scale] for value in values), after + 1
     units, after = (SPELLINGS[money], after) if money in SPELLINGS else _read_unit(tokens, after)
     span = Span(_start(tokens, first), tokens[after - 1].end)
     hedge = _hedge_before(tokens, first)
@@ -239,9 +283,18 @@ def _read_unit(tokens: Sequence[Token], at: int) -> tuple[tuple[str, ...], int]:
     for length in range(min(_LONGEST_UNIT, len(tokens) - start), 0, -1):
         name = " ".join(token.text for token in tokens[start : start + length])
         glued = start == at and tokens[start].start == tokens[at - 1].end
-        if name in SPELLINGS and name not in _CURRENCIES and (glued or name not in GLUED_ONLY):
+        if name in SPELLINGS and name not in _CURRENCIES and (glued or _stands_apart(tokens, start, name)):
             return SPELLINGS[name], start + length
     return (), at
+
+
+def _stands_apart(tokens: Sequence[Token], at: int, name: str) -> bool:
+    """Whether a unit may be read apart from its number: a lone letter only where it is no initial or abbreviation."""
+    if name in GLUED_ONLY:
+        return False
+    after = tokens[at + 1] if at + 1 < len(tokens) else None
+    touches = after is not None and after.start == tokens[at].end
+    return len(name) > 1 or not (touches and after is not None and after.text in {"'", "’", "&", "="})
 
 
 def _currency_before(tokens: Sequence[Token], at: int) -> str:
@@ -265,6 +318,8 @@ def _hedge_before(tokens: Sequence[Token], at: int) -> Hedge:
             return Hedge.UNDER if word == "than" and before in _LESS else hedge
         if word == "to" and nearest[place + 1 : place + 2] == ["up"]:
             return Hedge.UNDER
+        if word == "to" and nearest[place + 1 : place + 2] == ["close"]:
+            return Hedge.ABOUT
         if word not in {"a", "an", "the", "of", "as", "many", "by", "us", "at"}:
             break
     return Hedge.EXACT

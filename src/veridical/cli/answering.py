@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from veridical.cli.printable import query_words, snippet
 from veridical.cli.render import open_hint, show_answer, show_source
-from veridical.types import Answer, Status
+from veridical.types import Answer, Claim, Status
 
 if TYPE_CHECKING:
     from veridical.blocking import Engine
     from veridical.cli.view import View
+    from veridical.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,21 @@ def present(view: View, engine: Engine, answer: Answer, again: str = "", manner:
         _show_nearest(view, engine, answer, manner.nearest)
     elif (hint := open_hint(answer, again)) and not view.quiet:
         view.hang("    ", hint, "dim")
+
+
+def explain_unchecked(settings: Settings, claims: Sequence[Claim]) -> None:
+    """Raises the judge's own error when that is why claims were not checked: no property of a text, nor of an answer.
+
+    A judge that answers now, or one that declines to read them, is no error.
+    """
+    unchecked = [claim for claim in claims if claim.verdict.reason.startswith("not checked")]
+    if not unchecked:
+        return
+    from veridical.cli.verify_pairs import opened_judge, probe
+
+    with opened_judge(settings) as (runner, judge, _):
+        if not all(judge.declines(claim.text) for claim in unchecked):
+            runner.run(probe(judge))
 
 
 def _show_nearest(view: View, engine: Engine, answer: Answer, most: int) -> None:

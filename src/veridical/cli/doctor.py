@@ -95,6 +95,21 @@ def look_at_weights(_run: Run, _settings: Settings) -> Iterator[Finding]:
         yield Finding("embedder", "ok", "minilm, weights as built")
 
 
+def look_at_judge(_run: Run, settings: Settings) -> Iterator[Finding]:
+    """The judge that ships, by the SHA-256 of every file; without it nothing is verified unless another is set."""
+    from veridical.models.cross_encoder import CrossEncoder
+
+    judge = settings.verify.judge
+    try:
+        CrossEncoder().verify_weights()
+    except VeridicalError as error:
+        yield Finding("judge", "missing" if judge == "local" else "optional", error.message, error.fix)
+    else:
+        yield Finding("judge", "ok", "local, weights as built (SHA-256)" + ("" if judge == "local" else ", not in use"))
+    if judge != "local":
+        yield Finding("judge", "ok", f"{judge} is set in verify.judge")
+
+
 def look_at_index(run: Run, settings: Settings) -> Iterator[Finding]:
     from veridical.cli.render import count
 
@@ -168,6 +183,7 @@ LOOKS: tuple[Look, ...] = (
     look_at_python,
     look_at_packages,
     look_at_weights,
+    look_at_judge,
     look_at_index,
     look_at_disk,
     look_at_extras,

@@ -13,7 +13,8 @@ INTERRUPTED = 130
 
 MEANINGS = {
     OK: "done; for `ask`: answered, at least in part",
-    1: "`verify`: a claim fails, or lines of --pairs could not be read; else an error without a code of its own",
+    1: "`verify`: a claim fails, sources disagree (--fail-on-conflict), or lines of --pairs could not be read; "
+    "else an error without a code of its own",
     2: "a flag, a setting, a question or a file cannot be used as it is",
     3: "there is no index yet",
     4: "another process is writing to the index",

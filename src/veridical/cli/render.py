@@ -100,13 +100,17 @@ def _notes(claim: Claim, *, verbose: bool) -> Iterator[str]:
         said = snippet(verdict.evidence.text, query_words(claim.text), _QUOTED)
         yield f"[{verdict.evidence.source.mark}] “{said}”"
     if verbose:
-        yield "no score" if verdict.score is None else f"score {verdict.score:.2f}"
+        from veridical.report import score_in_words
+
+        yield score_in_words(verdict) or "no score"
 
 
 def _show_conflicts(view: View, answer: Answer) -> None:
     from rich.text import Text
 
-    for conflict in answer.conflicts:
+    from veridical.report import distinct
+
+    for conflict in distinct(answer.conflicts):
         view.hang(Text("! ", style="bold yellow"), f"the sources disagree about: {one_line(conflict.claim)}")
         for side in (conflict.one, conflict.other):
             said = snippet(side.text, query_words(conflict.claim), _QUOTED)

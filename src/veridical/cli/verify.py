@@ -5,22 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from veridical.cli import exits
 from veridical.cli.options import Where
 from veridical.cli.running import Run, add_command
+from veridical.cli.verify_arguments import SourcesFollow, check_risk, check_score, check_target, part_names
 from veridical.errors import ConfigError, IndexMissing, InputRefused
-from veridical.types import Claim, Draft, Json
+from veridical.types import Draft, Json
 
 if TYPE_CHECKING:
     from veridical.blocking import Engine
+    from veridical.cli.verify_others import Others
     from veridical.cli.verify_text import Text
     from veridical.ingest import Report
     from veridical.report import Audit
-    from veridical.settings import Settings
+    from veridical.settings import ReadSettings, Settings
 
 PANEL = "The work"
 FAILED = 1  # a claim fails
@@ -30,6 +32,7 @@ _PASSING, _MANY, _HOW = "When it passes", "Many at once", "How"
 
 def register(app: typer.Typer) -> None:
     add_command(app, verify, example=_EXAMPLE, panel=PANEL)
+    app.registered_commands[-1].cls = SourcesFollow
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +41,9 @@ class Against:
 
     sources: Annotated[
         list[str] | None,
-        typer.Option("--sources", metavar="PATH|URL", help="Files, folders or pages to check against, not the index."),
+        typer.Option(
+            "--sources", metavar="PATH|URL", help="What to check against, not the index: files, folders, pages."
+        ),
     ] = None
     html: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Also write a page to read.")] = None
     k: Annotated[
@@ -52,8 +57,6 @@ class Against:
         float | None,
         typer.Option(
             "--risk",
-            min=0.0,
-            max=1.0,
             metavar="SHARE",
             help="Wrong claims accepted, by calibration.",
             rich_help_panel=_HOW,
@@ -66,7 +69,7 @@ class Against:
 
 @dataclass(frozen=True, slots=True)
 class Passing:
-    """When a claim fails, beside being contradicted."""
+    """When a text fails, beside a claim being contradicted."""
 
     min_score: Annotated[
         float,
@@ -87,6 +90,9 @@ class Passing:
         typer.Option(
             "--strict-citations", help="Supported, but not by what it cites: fails.", rich_help_panel=_PASSING
         ),
+    ] = False
+    fail_on_conflict: Annotated[
+        bool, typer.Option("--fail-on-conflict", help="Sources that disagree: fails.", rich_help_panel=_PASSING)
     ] = False
 
 
@@ -131,48 +137,50 @@ def verify(
     many: Many,
     texts: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[TEXT]", help="The text: a file, or - for stdin. After --sources A: B, C… too."),
+        typer.Argument(
+            metavar="[TEXT]", help="The text: a file before --sources, or stdin. Names behind --sources are sources."
+        ),
     ] = None,
 ) -> int:
     """Check every sentence of a text against sources, or against the index.
 
     ✓ supported, ✗ contradicted, ? unverified. Exit code 0: every claim passes; 1: a claim fails.
+    The text itself is never a source. Without a text before --sources it is read from stdin.
     """
     if many != Many():
         return _many(run, against, many, texts)
-    text, sources = _arguments(texts or [], against.sources or [])
-    settings = run.load(against.flags()).settings
-    from veridical.cli.verify_text import read_content
-
-    name, content = read_content(text, settings.read)
+    check_score(passing.min_score)
+    check_risk(against.risk)
+    text, sources = part_names(texts or [], against.sources or [])
     if against.html is not None:
-        _check_writable(against.html)
+        check_target("--html", against.html, [*([text] if text else []), *sources])
+    settings = run.load(against.flags()).settings
+    name, content = _read(text, settings.read)
+    from veridical.cli.answering import explain_unchecked
+    from veridical.cli.verify_others import Others
     from veridical.cli.verify_sources import opened
 
+    path = Path(text) if text not in (None, "-") else None
     try:
         with opened(run, sources, against.flags()) as (engine, report):
-            found = _Checked(run, engine, where, sources, report).audit(name, content, passing)
+            others = Others(engine, content, path)
+            found = _Checked(run, others, where, sources, report).audit(name, passing)
     except IndexMissing as error:
         raise IndexMissing(error.message, fix=f"name what to check against: --sources FOLDER; or {error.fix}") from None
-    _explain_unchecked(settings, found.claims)
+    explain_unchecked(settings, found.claims)
     _present(run, found, against.html)
     return exits.OK if found.passed else FAILED
 
 
-def _arguments(texts: Sequence[str], sources: Sequence[str]) -> tuple[str | None, list[str]]:
-    """The text and the sources; a shell spreads `--sources *.md` so that all but the first follow the text."""
-    if any(not name.strip() for name in (*texts, *sources)):
-        raise InputRefused("an empty name was given", fix="check the variable or quote it came from")
-    more = list(texts[1:])
-    if more and not sources:
-        raise ConfigError(
-            f"one text at a time, not {len(texts)}", fix="the text first, then its sources: TEXT --sources A B C"
-        )
-    if more and len(sources) > 1:
-        raise ConfigError(
-            "sources with and without --sources", fix="name all behind one --sources, or each behind its own"
-        )
-    return (texts[0] if texts else None), [*sources, *more]
+def _read(text: str | None, read: ReadSettings) -> tuple[str, str]:
+    from veridical.cli.verify_text import read_content
+
+    try:
+        return read_content(text, read)
+    except InputRefused as error:
+        if "looks binary" in error.message:  # the reader's own fix is for a source, which may be left out
+            raise InputRefused(error.message, fix="give a text, Markdown, HTML, PDF or DOCX file") from None
+        raise
 
 
 def _many(run: Run, against: Against, many: Many, texts: Sequence[str] | None) -> int:
@@ -180,6 +188,9 @@ def _many(run: Run, against: Against, many: Many, texts: Sequence[str] | None) -
         raise ConfigError("a text, --pairs and --calibrate exclude each other", fix="give one of them")
     if not many.pairs and not many.calibrate:
         raise ConfigError("--out belongs to --pairs or --calibrate", fix="give --pairs FILE as well")
+    check_risk(against.risk)
+    if many.out is not None:
+        check_target("--out", many.out, [str(many.pairs or many.calibrate)])
     if many.calibrate:
         if many.out is None:
             raise ConfigError("--calibrate needs --out", fix="--calibrate labelled.jsonl --out calibration.json")
@@ -197,21 +208,24 @@ class _Checked:
     """One text on its way to an audit."""
 
     run: Run
-    engine: Engine
+    others: Others  # the engine, which leaves out the text itself
     where: Where
     sources: Sequence[str]
     report: Report | None
 
-    def audit(self, name: str, content: str, passing: Passing) -> Audit:
+    def audit(self, name: str, passing: Passing) -> Audit:
         from veridical.cli.progress import counted
         from veridical.cli.verify_claims import Checking
         from veridical.cli.verify_sources import Names, listed_order
         from veridical.cli.verify_text import part_text
-        from veridical.report import Audit, Rules
+        from veridical.report import Audit, Rules, distinct
         from veridical.text.claims import find_claims
         from veridical.text.marks import parse_marks
 
-        settings, names = self.engine.settings, Names(self.engine)
+        engine, content = cast("Engine", self.others), self.others.content
+        if self.report is not None:
+            self.others.check_any()
+        settings, names = engine.settings, Names(engine)
         text = part_text(name, content, lambda said: names.find(said) is not None)
         reach = {number: place for number, said in text.references.items() if (place := names.find(said))}
         reach = reach or listed_order(self.sources)
@@ -221,7 +235,7 @@ class _Checked:
                 f"{name} makes no claim that could be checked",
                 fix="give a text with at least one sentence outside headings, code and references",
             )
-        checking = Checking(self.engine, reach, self.where.filter(), settings.search.k)
+        checking = Checking(engine, reach, self.where.filter(), settings.search.k)
         with counted(self.run.view, "checking", len(claims)) as done:
             claims = checking.check(text.checkable, claims, done)
         marks = parse_marks(text.checkable)
@@ -234,11 +248,14 @@ class _Checked:
             judge=settings.verify.judge,
             sources=tuple(checking.sources[number] for number in sorted(checking.sources)),
             passages=checking.passages,
-            conflicts=tuple(checking.conflicts),
+            conflicts=distinct(checking.conflicts),
             skipped=text.skipped,
             invalid_marks=invalid,
             notes=tuple(self._notes(text, invalid, unresolved=bool(marks) and not reach)),
-            rules=Rules(passing.min_score, passing.allow_unverified, passing.strict_citations),
+            rules=Rules(
+                passing.min_score, passing.allow_unverified, passing.strict_citations, passing.fail_on_conflict
+            ),
+            threshold=engine.threshold,
         )
 
     def _against(self, settings: Settings) -> str:
@@ -258,33 +275,22 @@ class _Checked:
             notes.append("the marks of the text name no source here: each claim was checked against what resembles it")
         if invalid:
             notes.append(f"marks that name no source: {format_marks(invalid)}")
+        if self.others.excluded:
+            shown = ", ".join(map(short_path, self.others.excluded))
+            notes.append(f"not counted as a source, because it is the text itself: {shown}")
         refused = self.report.refused if self.report is not None else ()
         return notes + [f"not read: {short_path(item.uri)}: {item.reason}" for item in refused]
-
-
-def _explain_unchecked(settings: Settings, claims: Sequence[Claim]) -> None:
-    """Raises the judge's own error when it checked nothing: a missing model is no property of the text."""
-    if any(claim.verdict.score is not None for claim in claims):
-        return
-    from veridical.cli.verify_pairs import opened_judge
-
-    with opened_judge(settings) as (runner, judge, _):
-        runner.run(judge.entail([("The light is lit.", "The light is lit.")]))
-
-
-def _check_writable(file: Path) -> None:
-    if file.is_dir() or not file.absolute().parent.is_dir():
-        raise ConfigError(f"--html {file} cannot be written", fix="name a file in a folder that exists")
 
 
 def _present(run: Run, audit: Audit, html: Path | None) -> None:
     from veridical.report import render_page, to_json
 
     if html is not None:
-        try:
-            html.write_text(render_page(audit), encoding="utf-8")
-        except OSError as error:
-            raise ConfigError(f"--html {html} cannot be written: {error.strerror}", fix="name another file") from None
+        from veridical.cli.replacing import replacing
+
+        page = render_page(audit)
+        with replacing(html) as stream:
+            stream.write(page)
     if run.view.as_json:
         run.view.json(to_json(audit))
         return

@@ -12,7 +12,7 @@ import math
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +20,7 @@ from typing import IO, TYPE_CHECKING
 
 from veridical.checks.weight import lower
 from veridical.cli import exits
+from veridical.cli.replacing import replacing
 from veridical.cli.running import Run
 from veridical.cli.verify_lines import Pair, name_lines, opened_lines, read_pairs, shown_name, slices
 from veridical.errors import InputRefused, ModelUnavailable, VeridicalError
@@ -90,13 +91,22 @@ class Verdicts:
         label = self.label(pair, found, score)
         self.tally[label] += 1
         row: dict[str, Json] = {"id": pair.id, "label": label.value, "score": round(score, 6)}
-        return row | {"findings": [finding.reason for finding in findings]} if findings else row
+        return row | {"findings": [_said(finding) for finding in findings]} if findings else row
 
 
 def _find(pair: Pair) -> Sequence[Finding]:
     from veridical.checks import find_findings
 
     return find_findings(pair.hypothesis, pair.premise)
+
+
+def _said(finding: Finding) -> str:
+    return finding.reason.replace("the cited passage", "the premise")  # a pair cites nothing
+
+
+async def probe(judge: Judge) -> None:
+    """Raises ModelUnavailable when the judge cannot be asked at all."""
+    await judge_pairs(judge, [Pair(0, premise="The light is lit.", hypothesis="The light is lit.")])
 
 
 async def judge_pairs(judge: Judge, pairs: Sequence[Pair]) -> list[Entailment | str]:
@@ -125,17 +135,19 @@ def check_pairs(run: Run, settings: Settings, file: str, out: Path | None, *, ch
     """Labels every line of the file; exit code 1 when some could not be read."""
     began = time.monotonic()
     lines = 0
-    with opened_judge(settings) as (runner, judge, policy), opened_lines(file) as stream, _output(out) as target:
+    with opened_judge(settings) as (runner, judge, policy), opened_lines(file) as stream:
         threshold = judge.threshold if policy.threshold is None else policy.threshold
         verdicts = Verdicts(judge, threshold, policy, checks)
-        for portion in slices(_numbered(read_pairs(stream))):
-            rows = runner.run(verdicts.rows(portion))
-            target.write("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
-            target.flush()
-            lines += len(rows)
-    if not lines:
-        fix = 'one a line: {"id": "…", "premise": "…", "hypothesis": "…"}'
-        raise InputRefused(f"{shown_name(file)} holds no pairs", fix=fix)
+        runner.run(probe(judge))  # before anything is written
+        with _output(out, run.view.warn) as target:
+            for portion in slices(_numbered(read_pairs(stream))):
+                rows = runner.run(verdicts.rows(portion))
+                target.write("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+                target.flush()
+                lines += len(rows)
+            if not lines:
+                fix = 'one a line: {"id": "…", "premise": "…", "hypothesis": "…"}'
+                raise InputRefused(f"{shown_name(file)} holds no pairs", fix=fix)
     _tell(run, verdicts, lines, time.monotonic() - began)
     return FAILED if verdicts.bad else exits.OK
 
@@ -173,13 +185,9 @@ def build(settings: Settings) -> Engine:
 
 
 @contextmanager
-def _output(out: Path | None) -> Iterator[IO[str]]:
+def _output(out: Path | None, tell: Callable[[str], None]) -> Iterator[IO[str]]:
     if out is None:
         yield sys.stdout
         return
-    try:
-        stream = out.open("w", encoding="utf-8")
-    except OSError as error:
-        raise InputRefused(f"{out} cannot be written: {error.strerror}", fix="name a file you may write") from None
-    with stream:
+    with replacing(out, keep=tell) as stream:
         yield stream

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from veridical.cli.printable import one_line, path_tail, short_path
+from veridical.cli.printable import one_line, path_tail, printable, short_path
 from veridical.cli.render import MARKS
-from veridical.report import Audit
+from veridical.report import Audit, score_in_words
+from veridical.report.quoting import on_one_line, shorten
 from veridical.types import Claim, Evidence, Label
 
 if TYPE_CHECKING:
@@ -42,9 +43,9 @@ def _show_claim(view: View, text: str, claim: Claim, failure: str) -> None:
     view.hang(Text(f"{MARKS[verdict.label]} ", style=f"bold {_STYLES[verdict.label]}"), said)
     if verdict.label is Label.SUPPORTED and verdict.cited and not failure and view.quiet:
         return
-    score = f" ({verdict.score:.2f})" if verdict.score is not None else ""
+    said_of_it = ", ".join(filter(None, (verdict.label.value, score_in_words(verdict))))
     reason = one_line(verdict.reason)
-    view.hang(_INDENT, f"{verdict.label}{score}{': ' if reason else ''}{reason}", "dim")
+    view.hang(_INDENT, f"{said_of_it}{': ' if reason else ''}{reason}", "dim")
     for finding in verdict.findings:
         if finding.reason not in verdict.reason:
             view.hang(_INDENT, one_line(finding.reason), "dim")
@@ -64,7 +65,7 @@ def _show_evidence(view: View, evidence: Evidence) -> None:
     place = f"{short_path(source.uri)}:{source.span.start}-{source.span.end}"
     page = f", p. {source.page}" if source.page is not None else ""
     shown = path_tail(place, view.width - len(_INDENT) - len(page) - 6) if view.fancy else place
-    view.hang(_INDENT, Text(f"“{_short(evidence.text)}”", style="italic"))
+    view.hang(_INDENT, Text(f"“{shorten(on_one_line(printable(evidence.text)))}”", style="italic"))
     view.hang(_INDENT, Text.assemble((f"[{source.mark}] ", "cyan"), (f"{shown}{page}", "dim")))
 
 
@@ -72,7 +73,8 @@ def _show_sum(view: View, audit: Audit) -> None:
     from rich.text import Text
 
     failed = sum(map(bool, audit.failures))
-    end = "" if audit.passed else f"; {failed:,} {'fails' if failed == 1 else 'fail'}"
+    end = f"; {failed:,} {'fails' if failed == 1 else 'fail'}" if failed else ""
+    end += "; sources that disagree fail it" if audit.conflicts_fail else ""
     view.line(Text(f"{audit.summary}{end}", style="bold green" if audit.passed else "bold red"))
 
 

@@ -62,13 +62,14 @@ def ask(
 
     ✓ supported by the passage it cites, ✗ contradicted, ? unverified; what is not supported is struck.
     """
-    from veridical.cli.answering import Manner, present
+    from veridical.cli.answering import Manner, explain_unchecked, present
     from veridical.cli.progress import question_steps
 
     text = read_text(question)
     with run.engine(writing.flags()) as engine:
         with _trace_to(also.trace) as sinks, question_steps(run.view) as steps:
             answer = engine.ask(text, where=where.filter(), sinks=(steps, *sinks))
+        explain_unchecked(engine.settings, answer.claims)
         if run.view.as_json:
             from veridical.serial import answer_to_json
 

@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from veridical.ports import Vectors
 
 WEIGHTS = Path(__file__).parent / "weights" / "minilm"
-_REINSTALL = "reinstall the package: pip install --force-reinstall --no-deps veridical"
+_REINSTALL = (
+    "reinstall the package; in a checkout: restore the file with git, then pip install --force-reinstall --no-deps ."
+)
 _BATCH_TOKENS = 1024  # larger batches are no faster and need more memory
 _SLICE_TEXTS = 64  # how much one caller embeds before another gets its turn
 _CLS_AND_SEP = 2
@@ -106,7 +108,8 @@ class MiniLm:
 
     @property
     def tokenizer_path(self) -> Path:
-        return self.weights / "tokenizer.json"
+        """Raises ModelUnavailable when it is missing: whoever is given the path could not say how to mend that."""
+        return self._check_size("tokenizer.json")
 
     def verify_weights(self) -> Mapping[str, str]:
         """The SHA-256 of every file of the model, computed now. Raises ModelUnavailable when one is not as built."""
@@ -188,7 +191,9 @@ class MiniLm:
 
     def _check_size(self, name: str) -> Path:
         path = self.weights / name
-        expected, size = self._manifest["files"][name]["bytes"], path.stat().st_size if path.is_file() else 0
+        if not path.is_file():
+            raise ModelUnavailable(f"{path} is missing", fix=_REINSTALL)
+        expected, size = self._manifest["files"][name]["bytes"], path.stat().st_size
         if size != expected:
             raise ModelUnavailable(f"{path} has {size} bytes instead of {expected}", fix=_REINSTALL)
         return path

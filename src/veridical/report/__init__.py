@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from veridical.report.audit import Audit, Numbered, Rules
+from veridical.report.audit import Audit, Numbered, Rules, distinct, score_in_words
 from veridical.report.document import to_json
 from veridical.report.page import render_page
 
-__all__ = ["Audit", "Numbered", "Rules", "render_page", "to_json"]
+__all__ = ["Audit", "Numbered", "Rules", "distinct", "render_page", "score_in_words", "to_json"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from veridical.types import Claim, Conflict, Label, Passage, Span, Verdict
@@ -11,11 +11,15 @@ from veridical.types import Claim, Conflict, Label, Passage, Span, Verdict
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """When a claim fails. A contradicted one always does, an unverified one unless it is allowed."""
+    """When a claim fails. A contradicted one always does, an unverified one unless it is allowed.
+
+    With `fail_on_conflict` the text fails, though none of its claims does, when its sources disagree.
+    """
 
     min_score: float = 0.0  # a supported claim below it fails
     allow_unverified: bool = False
     strict_citations: bool = False  # a supported claim fails when what it cites itself does not carry it
+    fail_on_conflict: bool = False
 
     def failure(self, verdict: Verdict) -> str:
         """Why a claim with this verdict fails; empty when it passes."""
@@ -60,6 +64,7 @@ class Audit:
     invalid_marks: tuple[int, ...] = ()
     notes: tuple[str, ...] = ()
     rules: Rules = Rules()
+    threshold: float | None = None  # score from which on a claim counts as supported
 
     @property
     def failures(self) -> tuple[str, ...]:
@@ -69,7 +74,11 @@ class Audit:
     @property
     def passed(self) -> bool:
         """Whether there is a claim and none fails: nothing at all is never verified."""
-        return bool(self.claims) and not any(self.failures)
+        return bool(self.claims) and not any(self.failures) and not self.conflicts_fail
+
+    @property
+    def conflicts_fail(self) -> bool:
+        return self.rules.fail_on_conflict and bool(self.conflicts)
 
     @property
     def tally(self) -> dict[Label, int]:
@@ -78,7 +87,26 @@ class Audit:
 
     @property
     def summary(self) -> str:
-        """`7 of 9 claims supported, 1 contradicted, 1 unverified`."""
+        """`7 of 9 claims supported, 1 contradicted, 1 unverified, 2 conflicts between sources`."""
         tally, many = self.tally, len(self.claims)
         said = f"{tally[Label.SUPPORTED]:,} of {many:,} claim{'' if many == 1 else 's'} supported"
-        return ", ".join([said, *(f"{tally[label]:,} {label}" for label in list(Label)[1:] if tally[label])])
+        parts = [said, *(f"{tally[label]:,} {label}" for label in list(Label)[1:] if tally[label])]
+        if self.conflicts:
+            parts.append(f"{len(self.conflicts):,} conflict{'' if len(self.conflicts) == 1 else 's'} between sources")
+        return ", ".join(parts)
+
+
+def distinct(conflicts: Iterable[Conflict]) -> tuple[Conflict, ...]:
+    """Each pair of places once: when a text makes both claims, each finds the other's evidence against it."""
+    found: dict[frozenset[tuple[str, Span]], Conflict] = {}
+    for conflict in conflicts:
+        places = frozenset((side.source.document_id, side.source.span) for side in (conflict.one, conflict.other))
+        found.setdefault(places, conflict)
+    return tuple(found.values())
+
+
+def score_in_words(verdict: Verdict) -> str:
+    """`score 0.58`; of a contradicted claim it says how far it is supported: `support 0.14`. Empty without one."""
+    if verdict.score is None:
+        return ""
+    return f"{'support' if verdict.label is Label.CONTRADICTED else 'score'} {verdict.score:.2f}"

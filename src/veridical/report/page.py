@@ -13,7 +13,8 @@ from html import escape as _escape
 from importlib.resources import files
 from typing import NamedTuple
 
-from veridical.report.audit import Audit, Numbered
+from veridical.report.audit import Audit, Numbered, score_in_words
+from veridical.report.quoting import on_one_line, shorten
 from veridical.types import Citation, Claim, Conflict, Evidence, Finding, Label, Span
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
@@ -40,21 +41,27 @@ def render_page(audit: Audit) -> str:
         *(_card(audit, number, *one) for number, one in enumerate(zip(audit.claims, audit.failures, strict=True), 1)),
         "</section>\n</main>\n",
         _sources(audit.sources),
-        _foot(audit.judge),
+        _foot(audit),
         "</body>\n</html>\n",
     )
     return "".join(parts)
 
 
-def _foot(judge: str) -> str:
-    by = f", judge <code>{_safe(judge)}</code>" if judge else ""
-    return f"<footer>Checked by veridical{by}. A score is the probability of support.</footer>\n"
+def _foot(audit: Audit) -> str:
+    by = f", judge <code>{_safe(audit.judge)}</code>" if audit.judge else ""
+    begins = "the threshold" if audit.threshold is None else f"the threshold {audit.threshold:.2f}"
+    return (
+        f"<footer>Checked by veridical{by}. The score, from 0 to 1, orders claims by how well a source carries them; "
+        f"from {begins} on a claim counts as supported. Beside a contradicted claim stands how far it is supported "
+        "all the same.</footer>\n"
+    )
 
 
 def _top(audit: Audit) -> str:
     outcome = "passed" if audit.passed else "failed"
     failed = sum(map(bool, audit.failures))
-    detail = "" if audit.passed else f" <b>{failed:,} {'claim fails' if failed == 1 else 'claims fail'}.</b>"
+    detail = f" <b>{failed:,} {'claim fails' if failed == 1 else 'claims fail'}.</b>" if failed else ""
+    detail += " <b>Sources that disagree fail it.</b>" if audit.conflicts_fail else ""
     bars = "".join(
         f'<i class="{label.value}" style="flex:{number}"></i>' for label, number in audit.tally.items() if number
     )
@@ -120,7 +127,7 @@ def _fill(text: str, span: Span, pieces: list[_Piece]) -> str:
 
 def _card(audit: Audit, number: int, claim: Claim, failure: str) -> str:
     verdict = claim.verdict
-    score = f"<small>{verdict.score:.2f}</small>" if verdict.score is not None else ""
+    score = f"<small>{score_in_words(verdict)}</small>" if verdict.score is not None else ""
     label = verdict.label.value
     lines = [
         f'<article class="card {label}" id="e{number}">\n',
@@ -155,15 +162,18 @@ def _conflict(audit: Audit, conflict: Conflict) -> str:
 
 
 def _figure(audit: Audit, evidence: Evidence) -> str:
+    """The evidence marked within its passage; one that is too long ends with … and nothing behind it."""
     passage = audit.passages.get(evidence.source.passage_id)
     before, said, after = "", evidence.text, ""
     if passage is not None:
         inner = evidence.source.span.shift(-passage.span.start)
         if 0 <= inner.start < inner.end <= len(passage.text):
             said = inner.of(passage.text)
-            before, after = _shorten(passage.text[: inner.start], passage.text[inner.end :])
-    before, after = (_BLANK_LINE.sub("\n", part) for part in (before, after))  # a card has no room for blank lines
-    quote = f"{_safe(before)}<mark>{_safe(said)}</mark>{_safe(after)}".strip()
+            before, after = passage.text[: inner.start], passage.text[inner.end :]
+    flat = on_one_line(said)
+    shown = shorten(flat)
+    before, after = _shorten(on_one_line(before), on_one_line(after) if shown == flat else "")
+    quote = " ".join(part for part in (_safe(before), f"<mark>{_safe(shown)}</mark>", _safe(after)) if part)
     caption = f"<figcaption>{_place(evidence.source)}</figcaption>"
     return f'<figure><blockquote dir="{_direction(said)}">{quote}</blockquote>{caption}</figure>\n'
 
