@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 
 WEIGHTS = Path(__file__).parent / "weights" / "judge"
 FORMAT = 1  # of the manifest and of the graph's inputs and outputs
-_MEND = "reinstall the package; in a checkout: restore the file with git, then pip install --force-reinstall --no-deps ."
+_MEND = (
+    "reinstall the package; in a checkout: restore the file with git, then pip install --force-reinstall --no-deps ."
+)
 _NEEDED = {
     "": ("outputs", "max_tokens", "tokenizer", "files"),
     "judge": ("temperature", "threshold", "window_tokens"),
