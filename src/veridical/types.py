@@ -125,7 +125,9 @@ class Label(StrEnum):
 class Finding:
     """Something a claim says that its evidence does not hold, found without a model: a number, a name, a quote…"""
 
-    kind: str  # number | date | unit | quote | negation; softer: name | polarity
+    kind: (
+        str  # number | date | unit | quote | negation | opposite | order | frame; softer: name, polarity, report, count
+    )
     text: str  # as the claim has it
     reason: str  # "1987 is not in the cited passage"
 

@@ -7,15 +7,18 @@ from hypothesis import strategies as st
 
 from veridical.checks import find_findings, is_hard
 from veridical.checks.dates import find_dates
+from veridical.checks.matching import match_sentences
 from veridical.checks.names import find_names
 from veridical.checks.negation import find_negations
 from veridical.checks.numbers import find_numbers
+from veridical.checks.opposites import find_opposites
+from veridical.checks.order import find_exchanges
 from veridical.checks.quotes import find_quotes
 
 WORDS = (
     "1 12 1987 1,200 3.5 5 % $ € km miles million k th three twenty one hundred half March May 12/03/1987 1980s 10:30 "
     "not never no only failed n't Anna Ostrey Inc. the and of to about over between – - “ ” ‘ ’ … [ ] ( ) . , ? ! é ㏂ "
-    "COVID- ½ ² 東京 İ ß"
+    "COVID- ½ ² 東京 İ ß rose fell before after daily weekly people g t"
 )
 PIECES = st.sampled_from([*WORDS.split(), '"'])
 PROSE = st.lists(st.tuples(PIECES, st.sampled_from(["", " ", " ", "\n"])), max_size=30).map(
@@ -36,7 +39,10 @@ def test_each_check_finds_nothing_in_a_text_against_itself(text: str) -> None:
     assert list(find_numbers(text, text, dated)) == []
     assert list(find_quotes(text, text)) == []
     assert list(find_names(text, text)) == []
-    assert list(find_negations(text, text)) == []
+    matches = match_sentences(text, text)
+    assert list(find_negations(matches)) == []
+    assert list(find_opposites(matches)) == []
+    assert list(find_exchanges(matches)) == []
 
 
 @given(TEXT, TEXT)

@@ -39,7 +39,18 @@ SAME_NUMBER = [
     ("More than $40 was paid.", "They paid $42.50."),
     ("Nearly 1,200 people came.", "The gate counted 1,187 visitors."),
     ("At least 40 boats sank.", "The storm sank 43 boats."),
-    ("The lake lies at 1,200 m.", "The lake lies 1,198 metres above the sea."),
+    ("The lake lies at about 1,200 m.", "The lake lies 1,198 metres above the sea."),
+    ("Sales came to 4.8 million.", "Sales came to 4.83 million."),
+    ("Some 1,200 people work there.", "1,240 people work there."),
+    ("Close to 1,200 people work there.", "1,240 people work there."),
+    ("It cost almost $5 million.", "It cost $4.8 million."),
+    ("It cost $5 m.", "It cost 5 million dollars."),
+    ("The flight took more than 3 hours.", "The flight took 3.5 hours."),
+    ("It weighs more than 3 tonnes.", "It weighs 3,500 kg."),
+    ("Over 1500 people came.", "On the day 1987 people came."),
+    ("The fire burned for five days.", "It broke out on 2 September and was out on 6 September."),
+    ("The fire burned for four days.", "It broke out on 2 September and was out on 6 September."),
+    ("The strike lasted ten days.", "The strike lasted from 27 December 1987 to 5 January 1988."),
     ("World War 2 closed the line.", "The line was closed in World War II."),
     ("The 12 apostles are shown.", "A dozen apostles are shown."),
     ("Revenue was 45 million.", "Revenue (in millions): 45"),
@@ -81,11 +92,40 @@ def test_words_that_count_nothing_are_no_numbers(claim: str) -> None:
         ("About 1,500 people came.", "The gate counted 1,198 visitors.", ("number", "1,500")),
         ("She finished fifth.", "She finished fourth.", ("number", "fifth")),
         ("The flood came in 1987.", "The flood came in 1978.", ("date", "1987")),
+        ("The mill employs 1,200 people.", "The mill employs 1,240 people.", ("number", "1,200")),
+        ("The sale brought $5 million.", "The sale brought $4.8 million.", ("number", "$5 million")),
+        ("Nearly 1,200 people came.", "The gate counted 700 visitors.", ("number", "1,200")),
+        ("The fire burned for nine days.", "It went from 2 September to 6 September.", ("number", "nine days")),
     ],
 )
 def test_a_number_that_is_not_there_is_named(claim: str, evidence: str, finding: tuple[str, str]) -> None:
     assert hard(claim, evidence) == [finding]
     assert reasons(claim, evidence) == [f"{finding[1]} is not in the cited passage"]
+
+
+FIRM = (
+    "The firm was set up in 1987. From 2021 to 2023 its 1,240 people built a crane that weighs 3.5 tonnes and has an "
+    "arm of 42 metres."
+)
+
+
+@pytest.mark.parametrize(
+    ("claim", "text"),
+    [
+        ("The crane weighs more than 900 tonnes.", "900 tonnes"),
+        ("The arm is over 1500 metres long.", "1500 metres"),
+        ("The arm is at least 2,000 m long.", "2,000 m"),
+        ("The firm has more than 1,500 people.", "1,500"),
+        ("The firm has 1,987 people.", "1,987"),
+        ("The firm has 1987 people.", "1987"),
+        ("The firm has 42 people.", "42"),
+        ("The crane weighs 42 t.", "42 t"),
+        ("The crane weighs 1,240 kg.", "1,240 kg"),
+        ("The crane weighs less than 3 tonnes.", "3 tonnes"),
+    ],
+)
+def test_a_number_that_counts_something_else_does_not_serve(claim: str, text: str) -> None:
+    assert hard(claim, FIRM) == [("number", text)]
 
 
 def test_two_or_three_of_a_thing_may_be_counted_by_the_reader() -> None:
@@ -107,6 +147,11 @@ def test_two_or_three_of_a_thing_may_be_counted_by_the_reader() -> None:
             "The share fell by 5 percentage points.",
             "the passage says 5 percentage points, the claim 5%",
         ),
+        ("Take 20 g once a day.", "Take 20 mg once a day.", "the passage says 20 mg, the claim 20 g"),
+        ("The can holds 20 l of fuel.", "The can holds 20 ml of fuel.", "the passage says 20 ml, the claim 20 l"),
+        ("Boil it for 5 min.", "Boil it for 5 hours.", "the passage says 5 hours, the claim 5 min"),
+        ("The walk takes 3 h.", "The walk takes 3 minutes.", "the passage says 3 minutes, the claim 3 h"),
+        ("The load is 8 t.", "The load is 8 kg.", "the passage says 8 kg, the claim 8 t"),
         ("The warranty lasts six weeks.", "The warranty lasts six months.", None),
     ],
 )

@@ -22,14 +22,15 @@ _TAIL_IF = re.compile(
 # What makes the words after it untrue, or not yet so.
 _AFTER = re.compile(
     r"\b(?:falsely|wrongly|mistakenly|erroneously|incorrectly|den(?:y|ies|ied|ying) (?:that|having|any)"
-    r"|(?:hop(?:e|es|ed|ing)|plan(?:s|ned|ning)?|(?<!is )(?<!are )(?<!was )(?<!were )inten(?:d|ds|ded|ding)"
+    r"|(?:hop(?:e|es|ed|ing)|plan(?:s|ned|ning)?|intend(?:s|ing)?"
     r"|aim(?:s|ed|ing)?|wish(?:es|ed)?|proposes?|proposed|promis(?:es|ed)|threaten(?:s|ed)) to)\b"
 )
 # What leaves it open.
 _OPEN = re.compile(
     r"\b(?:alleg(?:e|es|ed|edly|ation|ations)|claim(?:s|ed|ing)?|rumou?r(?:s|ed)?|reportedly|supposedly|purported(?:ly)?"
-    r"|may|might|could|would|possibly|perhaps|believed|thought|said to|suspected|accused|according to|speculat\w+"
-    r"|(?:wants?|wanted|tried|tries|attempt(?:s|ed)|expect(?:s|ed)|seeks?) to)\b"
+    r"|(?<!in )(?<!of )(?<!\d )(?<!early )(?<!late )(?<!since )may(?! \d)"  # not the month
+    r"|might|could|would|possibly|perhaps|believed|thought|said to|suspected|accused|according to|speculat\w+"
+    r"|(?:wants?|wanted|intended|tried|tries|attempt(?:s|ed)|expect(?:s|ed)|seeks?) to)\b"
 )
 # A claim with one of these says itself that the thing is conditional or untrue.
 _DOUBTED = re.compile(
@@ -39,10 +40,10 @@ _DOUBTED = re.compile(
 )
 # And with one of these, that it is open, or still to come.
 _GUARDED = re.compile(
-    r"\b(?:will|shall|should|would|could|may|might|can|cannot|must|plan\w*|hop(?:e|es|ed|ing)|inten\w+|aim\w*|want\w*"
+    r"\b(?:will|shall|should|would|could|may|might|can|cannot|must|plan(?:s|ned|ning)?|hop(?:e|es|ed|ing)|inten\w+|aim\w*|want\w*"
     r"|wish\w*|propos\w+|promis\w+|threaten\w*|try\w*|tried|attempt\w*|expect\w*|report\w*|possib\w+|perhaps|thought"
     r"|think\w*|said|says?|suspect\w*|accus\w+|according|speculat\w+|suggest\w*|potential\w*|likely|seem\w*|appear\w*"
-    r"|future|seek\w*|goal|need\w*|require\w*|argu\w+|contend\w*|stat(?:e|es|ed))\b"
+    r"|future|seek\w*|goal|need\w*|require\w*|argu\w+|contend\w*|stated)\b"
 )
 _WORD = re.compile(r"\d+(?:[.,]\d+)*|[^\W_]+(?:'[^\W_]+)*")
 _END = re.compile(r"(?<!\d),|,(?!\d)|[;:()—–]|\b(?:but|while|whereas|although|though)\b")

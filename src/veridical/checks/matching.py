@@ -16,6 +16,7 @@ _TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W_]+(?:'[^\W_]+)*|[,;:()—–.!?]")
 _NEAR = 0.5  # share from which a sentence may speak for the claim
 _MOST = 500_000  # pairs of a word and a sentence that are looked at, so that no text takes more than linear time
 _MOST_NEAR = 40  # sentences that are compared with one of the claim's
+_MOST_TOKENS = 400  # of a sentence; what runs on longer is a table or a list of words
 _FEWEST = 3  # content words; a shorter sentence is alike to anything
 _LONGEST = 80  # words of a sentence that are put in order
 
@@ -74,9 +75,10 @@ def match_sentences(claim: str, evidence: str) -> list[Match]:
 
 
 def _read(text: str, stems: Stems) -> list[Sentence]:
-    """The sentences of `text` that are no questions, each once, in order."""
+    """The sentences of `text` that are no questions and no heaps of words, each once, in order."""
     texts = dict.fromkeys(sentence.strip() for sentence in _END.split(text))
-    return [_read_sentence(sentence, stems) for sentence in texts if sentence and not sentence.endswith("?")]
+    told = (_read_sentence(sentence, stems) for sentence in texts if sentence and not sentence.endswith("?"))
+    return [sentence for sentence in told if len(sentence.tokens) <= _MOST_TOKENS]
 
 
 def _read_sentence(raw: str, stems: Stems) -> Sentence:

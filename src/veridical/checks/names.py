@@ -18,7 +18,7 @@ _SHORTEST_STEM = 4
 _NAME_ENDINGS = (
     "",
     *listed("a o y e en ey ia ay us is um n an ian ean ese ish ic nian vian egian i er ers ans ians"),
-    *listed("s es ism ist ists ed ing al ally ally's"),
+    *listed("s es ism ist ists ed ing al ally"),
 )
 # Nations whose adjective shares no four letters with them, and other names of one thing: the words of a row agree.
 _KIN = (

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from veridical.checks.matching import Match, Sentence
+from veridical.checks.opposites import agree_by_denial
 from veridical.checks.words import denies, listed
 from veridical.types import Finding
 
@@ -51,6 +52,8 @@ def find_negations(matches: Sequence[Match]) -> Iterator[Finding]:
     "polarity" when they are much the same.
     """
     for claimed, near in matches:
+        if near and agree_by_denial(claimed, near[0][1]):
+            continue
         yield from _compare(_read_statement(claimed), [(share, _read_statement(other)) for share, other in near])
 
 

@@ -114,7 +114,9 @@ _ROWS = (
 _ENDS = frozenset(listed(", ; : ( ) — – . ! ? while whereas but although though and which who because"))
 _SOFT, _HARD = 0.6, 0.75  # shares of the claim's other content words that the clause or sentence holds
 _IN_ORDER = 0.7  # share of them that stand in the same order: "A before B" is no opposite of "B after A"
+_AROUND = 2  # content words on either side that are near
 _FEWEST = 2  # content words beside the opposite; with no more than these all must be the same
+_MOST = 12  # words with an opposite that are compared with those of another sentence
 _DENIED = 3  # tokens before a word within which a negation turns it round
 
 
@@ -132,7 +134,7 @@ def _read_rows() -> dict[str, frozenset[Side]]:
     return sides
 
 
-_SIDES = MappingProxyType(_read_rows())
+SIDES = MappingProxyType(_read_rows())
 
 
 class Clause(NamedTuple):
@@ -166,7 +168,7 @@ def find_opposites(matches: Sequence[Match]) -> Iterator[Finding]:
 def _opposites(match: Match) -> Iterator[tuple[float, str, str]]:
     """Every pair of opposites with the share of the rest that both have."""
     claimed = match.claimed
-    places = [place for place, token in enumerate(claimed.tokens) if token in _SIDES]
+    places = [place for place, token in enumerate(claimed.tokens) if token in SIDES][:_MOST]
     if not places or not match.near:
         return
     clauses = [clause for _, sentence in match.near for clause in _split(sentence)]
@@ -185,7 +187,7 @@ def _compare(claimed: Sentence, place: int, rest: frozenset[str], clause: Clause
     mine = claimed.tokens[place]
     for at in range(clause.start, clause.end):
         theirs = clause.sentence.tokens[at]
-        if not _oppose(mine, theirs) or theirs in claimed.tokens or _is_denied(clause.sentence, at):
+        if not oppose(mine, theirs) or theirs in claimed.tokens or _is_denied(clause.sentence, at):
             continue
         share = len(rest & clause.words) / len(rest)
         whole = Clause(clause.sentence, 0, len(clause.sentence.tokens))
@@ -193,29 +195,43 @@ def _compare(claimed: Sentence, place: int, rest: frozenset[str], clause: Clause
             clause = whole
             share = len(rest & clause.words) / len(rest)
         fits = share >= _SOFT if len(rest) > _FEWEST else share == 1.0
-        if fits and _in_order(claimed, place, clause, at):
+        if fits and _stand_alike(claimed, place, clause, at):
             yield share, mine, theirs
 
 
-def _in_order(claimed: Sentence, place: int, clause: Clause, at: int) -> bool:
-    """Whether the words that both have stand around the two opposites in the same order."""
-    ours = [*filter(None, claimed.stems[:place]), "", *filter(None, claimed.stems[place + 1 :])]
+def _stand_alike(claimed: Sentence, place: int, clause: Clause, at: int) -> bool:
+    """Whether the two opposites have a word near them in common, and the common words stand in the same order."""
     stems = clause.sentence.stems
-    theirs = [*filter(None, stems[clause.start : at]), "", *filter(None, stems[at + 1 : clause.end])]
+    before, after = list(filter(None, claimed.stems[:place])), list(filter(None, claimed.stems[place + 1 :]))
+    left, right = list(filter(None, stems[clause.start : at])), list(filter(None, stems[at + 1 : clause.end]))
+    if not {*before[-_AROUND:], *after[:_AROUND]} & {*left[-_AROUND:], *right[:_AROUND]}:
+        return False
+    ours, theirs = [*before, "", *after], [*left, "", *right]
     return common_length(ours, theirs) >= _IN_ORDER * len(set(ours) & set(theirs))
 
 
-def _oppose(one: str, other: str) -> bool:
-    if one not in _SIDES or other not in _SIDES or one == other:
+def agree_by_denial(one: Sentence, other: Sentence) -> bool:
+    """Whether one denies the opposite of what the other says: "did not fall" and "rose"."""
+    mine = [place for place, token in enumerate(one.tokens) if token in SIDES]
+    theirs = [place for place, token in enumerate(other.tokens) if token in SIDES] if mine else []
+    return any(
+        oppose(one.tokens[here], other.tokens[there]) and _is_denied(one, here) != _is_denied(other, there)
+        for here in mine[:_MOST]
+        for there in theirs[:_MOST]
+    )
+
+
+def oppose(one: str, other: str) -> bool:
+    """Whether the two words are on different sides of a row, and on no side together."""
+    if one not in SIDES or other not in SIDES or one == other:
         return False
-    mine, theirs = _SIDES[one], _SIDES[other]
-    rows = {side.row for side in mine} & {side.row for side in theirs}
-    return any(side.row in rows for side in mine) and not mine & theirs
+    mine, theirs = SIDES[one], SIDES[other]
+    return not mine & theirs and not {side.row for side in mine}.isdisjoint(side.row for side in theirs)
 
 
 def _says(clause: Clause, word: str) -> bool:
     """Whether the clause has the word or another of its side."""
-    return any(token in _SIDES and _SIDES[token] & _SIDES[word] for token in clause.tokens)
+    return any(token in SIDES and SIDES[token] & SIDES[word] for token in clause.tokens)
 
 
 def _is_denied(sentence: Sentence, place: int) -> bool:

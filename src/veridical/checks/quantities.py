@@ -125,12 +125,12 @@ def _read(text: str, tokens: Sequence[Token]) -> Iterator[Quantity]:
             quantity, at = None, at + 1
         if quantity:
             linked = year_ends == first - 1 and tokens[first - 1].text in _BETWEEN_YEARS
-            dated = linked or bool(first and tokens[first - 1].text in _BEFORE_A_YEAR)
-            quantity = replace(quantity, noun=_noun(text, tokens, at))
-            quantity = replace(
-                quantity, dated=dated and 1500 <= quantity.mantissa <= 2100 and quantity.text.isdecimal()
-            )
-            year_ends = at if quantity.dated else -1
+            placed = linked or bool(first and tokens[first - 1].text in _BEFORE_A_YEAR)
+            dated = placed and 1500 <= quantity.mantissa <= 2100 and quantity.text.isdecimal()
+            year_ends = at if dated else -1
+            noun = _noun(text, tokens, at)
+            if noun or dated:
+                quantity = replace(quantity, noun=noun, dated=dated)
             yield quantity
 
 
@@ -331,7 +331,7 @@ def _share_units(text: str, found: list[Quantity]) -> list[Quantity]:
     for number in found[1:]:
         before, after = shared[-1], number
         between = text[before.span.end : after.span.start].strip().lower()
-        bare = not (before.scale or before.ordinal) and (not before.units or after.scale)
+        bare = not (before.scale or before.ordinal or before.dated) and (not before.units or after.scale)
         if bare and between in _JOINS and (after.scale or after.units):
             factor = SCALES.get(after.scale, 1.0)
             values = (*(value * factor for value in before.values), *before.values)
