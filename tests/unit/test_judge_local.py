@@ -143,3 +143,20 @@ def test_it_declines_what_is_not_english(judge: LocalJudge) -> None:
     assert judge.declines("这座桥于1913年通车。") == "the shipped judge reads English only"
     assert "English" in judge.declines("Die Brücke wurde 1913 eröffnet und ist vierzig Meter lang.")
     assert judge.declines("The bridge opened in 1913.") == ""
+
+
+def test_a_little_is_given_back_for_many_sentences_and_never_much() -> None:
+    encoder = CountingEncoder()
+    true, false = "Quartz shines.", "Basalt is heavy."
+    premise = "Quartz is clear."
+
+    def score(times: int, easing: float) -> float:
+        encoder.manifest["judge"]["easing"] = easing
+        return LocalJudge(encoder).entail_now([(premise, f"{f'{true} ' * times}{false}")])[0].entailment
+
+    alone = score(0, 0.3)
+    assert alone == score(0, 0.0) == pytest.approx(score(5, 0.0))
+    log_odds = math.log(alone / (1 - alone))
+    eased = score(5, 0.3)
+    assert math.log(eased / (1 - eased)) == pytest.approx(log_odds + 0.3 * math.log(6))
+    assert score(50, 0.3) == pytest.approx(eased)

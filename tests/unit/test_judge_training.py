@@ -125,6 +125,8 @@ def test_the_best_window_counts_and_the_worst_sentence() -> None:
     first, second = scored.support({"temperature": 1.0})
     assert first == pytest.approx(np.exp(4) / (np.exp(4) + 2))
     assert second == pytest.approx(1 / (np.exp(4) + 2))
+    _, eased = scored.support({"temperature": 1.0, "easing": 0.3})
+    assert np.log(eased / (1 - eased)) == pytest.approx(np.log(second / (1 - second)) + 0.3 * np.log(2))
 
 
 def test_a_long_premise_is_read_where_the_claim_would_be() -> None:

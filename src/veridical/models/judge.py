@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _SLICE_PAIRS = 128  # what one caller does before another gets its turn
 _CODES_AT_ONCE = 4096  # inputs held in memory
 _CLAIM_TOKENS = 96
+MOST_EASED = 6  # sentences of a claim: no longer answers were seen when the easing was fitted
 _MOST_WINDOWS = 64  # of one passage, for one sentence: some 14,000 tokens, six seconds of one core
 _NEUTRAL = Entailment(0.0, 1.0, 0.0)
 
@@ -106,7 +107,8 @@ class LocalJudge:
             for pair, part, code in some:
                 support, _, against = probabilities[rows[code]].tolist()
                 readings[pair][part] = readings[pair].get(part, _Reading()).then(support, against)
-        return [_conclude(list(found.values())) for found in readings]
+        easing = float(self.encoder.manifest["judge"].get("easing", 0.0))
+        return [_conclude(list(found.values()), easing) for found in readings]
 
     def _inputs(self, pairs: Sequence[Pair]) -> Iterator[tuple[int, int, Code]]:
         """Which pair, which sentence of its claim, and one window with it as the model reads them.
@@ -162,13 +164,22 @@ def combine(probabilities: NDArray[np.float64] | None, claim_rows: Sequence[Sequ
     return _conclude(readings)
 
 
-def _conclude(readings: Sequence[_Reading]) -> Entailment:
+def _conclude(readings: Sequence[_Reading], easing: float = 0.0) -> Entailment:
     if not readings:
         return _NEUTRAL
     support = min(reading.support for reading in readings)
     against = max(reading.against * (1 - reading.support) for reading in readings)
+    # The worst of many sentences is low by chance alone; a little, and only so much, is given back.
+    support = _ease(support, easing * math.log(min(len(readings), MOST_EASED)))
     against = min(against, 1.0 - support)
     return Entailment(support, max(0.0, 1.0 - support - against), against)
+
+
+def _ease(probability: float, by: float) -> float:
+    """The probability whose log-odds are higher by `by`; certainty stays certainty."""
+    if not 0.0 < probability < 1.0 or by == 0.0:
+        return probability
+    return 1 / (1 + (1 - probability) / probability * math.exp(-by))
 
 
 def _nearest(windows: Sequence[Sequence[int]], part: Sequence[int]) -> Sequence[Sequence[int]]:
