@@ -71,7 +71,7 @@ class BudgetSettings(Section):
 
 
 class VerifySettings(Section):
-    judge: str = Field("local", description="local, llm, hf:NAME_OR_FOLDER (needs the hf extra) or verbatim")
+    judge: str = Field("local", description="local, llm, hf:NAME_OR_FOLDER[#COLUMN] (needs the hf extra) or verbatim")
     votes: int = Field(3, ge=1, le=99, description="how often an llm judge is asked about a claim; the majority counts")
     threshold: float | None = Field(None, ge=0, le=1, description="score from which a claim counts as supported")
     risk: float | None = Field(None, gt=0, lt=1, description="largest share of shown claims that may be wrong")

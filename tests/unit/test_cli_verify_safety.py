@@ -31,6 +31,7 @@ from veridical.cli import running, verify_pairs
 from veridical.cli.app import app
 from veridical.cli.replacing import replacing
 from veridical.cli.verify_show import show_audit
+from veridical.cli.verify_text import part_text
 from veridical.cli.view import View
 from veridical.errors import ConfigError, InputRefused, ModelUnavailable
 from veridical.models.cross_encoder import CrossEncoder
@@ -364,3 +365,15 @@ def test_build_is_public_and_the_threshold_is_that_in_use(tmp_path: Path) -> Non
         assert real.threshold == 0.6
     with RealEngine(tmp_path / "kb", verify__judge="verbatim") as real:
         assert real.threshold == 1.0
+
+
+def test_what_asks_or_announces_makes_no_claim() -> None:
+    content = (
+        "Here are the findings:\n\nThe lamp burns rape oil.[^1] Is that so?\n\n"
+        "| item | value |\n|---|---|\n| lamp | oil |\n\nAcme was founded in 1987:\n\n[^1]: light.md\n"
+    )
+    text = part_text("answer.md", content, lambda _name: False)
+    assert text.kinds == {"lead-in": 1, "footnote": 2, "question": 1, "table header": 1}
+    for kept in ("The lamp burns rape oil.", "| lamp | oil |", "Acme was founded in 1987:"):
+        assert kept in text.checkable
+    assert len(text.checkable) == len(content)

@@ -78,13 +78,14 @@ class _Talk:
             self._ask(line)
 
     def _ask(self, question: str) -> None:
-        from veridical.cli.answering import present
+        from veridical.cli.answering import explain_unchecked, present
         from veridical.cli.progress import question_steps
         from veridical.methods.condense import Turn
 
         try:
             with question_steps(self._view) as steps:
                 answer = self._engine.ask(question, where=self._where, history=tuple(self._turns), sinks=(steps,))
+            explain_unchecked(self._engine.settings, answer.claims)
         except (InputRefused, BudgetExceeded, ModelOutputInvalid, ModelUnavailable) as error:
             self._view.failure(error)  # this question's fault, or a server's that may be back for the next
             return

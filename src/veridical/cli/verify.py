@@ -192,6 +192,8 @@ def _many(run: Run, against: Against, many: Many, texts: Sequence[str] | None) -
     if many.out is not None:
         check_target("--out", many.out, [str(many.pairs or many.calibrate)])
     if many.calibrate:
+        if not many.checks:
+            raise ConfigError("--calibrate always counts the checks, as a text does", fix="leave out --no-checks")
         if many.out is None:
             raise ConfigError("--calibrate needs --out", fix="--calibrate labelled.jsonl --out calibration.json")
         from veridical.cli.verify_calibrate import calibrate

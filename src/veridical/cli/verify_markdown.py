@@ -21,6 +21,10 @@ _HEADING = re.compile(r"^ {0,3}#{1,6}[ \t][^\n]*$", re.MULTILINE)
 _UNDERLINED = re.compile(r"(?:\A\ufeff?|^[ \t]*\n)([^\n]{1,100})\n={3,}[ \t]*$", re.MULTILINE)
 
 
+_FOOTNOTE = re.compile(r"^\[\^[^\]\s]+\]:[^\n]*$|\[\^[^\]\s]+\]", re.MULTILINE)
+_TABLE_HEADER = re.compile(r"^[ \t]*\|[^\n]*\|[ \t]*(?=\n[ \t]*\|[ \t:|-]*-[ \t:|-]*$)", re.MULTILINE)
+
+
 def find_silent(content: str) -> dict[Span, str]:
     """Where these parts stand, and the kind of each; what stands in one of them is no part of its own."""
     found: dict[Span, str] = {}
@@ -29,6 +33,8 @@ def find_silent(content: str) -> dict[Span, str]:
         "code block": _code_blocks,
         "comment": _comments,
         "heading": _headings,
+        "footnote": _footnotes,
+        "table header": _table_headers,
     }
     for kind, find in kinds.items():
         spans = list(find(content))
@@ -94,3 +100,13 @@ def _headings(content: str) -> Iterator[Span]:
     for span in sorted(found):
         if not _SENTENCE_END.search(span.of(content).partition("\n")[0]):
             yield span
+
+
+def _footnotes(content: str) -> Iterator[Span]:
+    """Marks such as [^1], and the lines that say where they lead."""
+    return (Span(*match.span()) for match in _FOOTNOTE.finditer(content))
+
+
+def _table_headers(content: str) -> Iterator[Span]:
+    """The first row of a table; the rows below it are claims."""
+    return (Span(*match.span()) for match in _TABLE_HEADER.finditer(content))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from veridical.cli.verify_markdown import blank, find_silent
 from veridical.errors import InputRefused
+from veridical.text.sentences import sentence_spans
 from veridical.types import Span
 
 if TYPE_CHECKING:
@@ -22,6 +23,11 @@ _AS_WRITTEN = frozenset({"plain", "markdown", "code"})  # readers of texts that 
 _PLURALS = {"front matter": "front matters"}
 _LIST_HEADING = re.compile(
     r"^[ \t#*_]*(?:references|sources|bibliography|citations|works cited)[ \t:*_]*$", re.IGNORECASE | re.MULTILINE
+)
+_LEAD_IN = re.compile(  # without a digit, and short: "Acme was founded in 1987:" is a claim
+    r"(?:here|below|the following|these|in (?:summary|short|conclusion)|summary|to sum up|answer|note)\b"
+    r"[^\d.!?]{0,60}:",
+    re.IGNORECASE,
 )
 _ENTRY = re.compile(r"^[ \t]*(?:[-*][ \t]+)?\[(\d{1,4})\]:?[ \t]+(\S[^\n]*)$")
 
@@ -136,6 +142,7 @@ def part_text(name: str, content: str, is_source: Callable[[str], bool]) -> Text
     sentence that merely begins with a mark stays a claim.
     """
     found = find_silent(content) if _is_markdown(name) else {}
+    found |= _find_asides(blank(content, _apart(found)))
     entries, heading = _reference_list(content)
     references = {
         entry.number: entry for entry in reversed(entries) if heading is not None or is_source(entry.said)
@@ -146,6 +153,18 @@ def part_text(name: str, content: str, is_source: Callable[[str], bool]) -> Text
     spans = _apart(found)
     kinds = Counter(found[span] for span in spans)
     return Text(name, content, tuple(spans), kinds, {number: entry.said for number, entry in references.items()})
+
+
+def _find_asides(content: str) -> dict[Span, str]:
+    """Sentences that ask, and short ones that only announce what follows."""
+    found: dict[Span, str] = {}
+    for span in sentence_spans(content):
+        sentence = span.of(content).rstrip("\"'”’»)*_` ")
+        if sentence.endswith("?"):
+            found[span] = "question"
+        elif _LEAD_IN.fullmatch(sentence):
+            found[span] = "lead-in"
+    return found
 
 
 def _is_markdown(name: str) -> bool:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from veridical.corpus.source import ReadOptions
 
-CHUNKER_VERSION = 1  # raise it whenever the same text could be cut differently
+CHUNKER_VERSION = 2  # raise it whenever the same text could be cut differently
 READER_VERSION = 1  # raise it whenever the same file could be read as another text
 _BLOCK_BYTES = 1 << 20
 
