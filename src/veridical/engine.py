@@ -160,7 +160,7 @@ class Engine:
         With `passages`, mark [n] of the text means passages[n-1]; without, each sentence is checked against the
         passages that the index holds about it. A text of any length is checked in slices; no budget ends it.
         """
-        from veridical.checking import check_text
+        from veridical.proofreading import check_text
 
         # Reranking is for questions: for a claim it gains nothing measurable, and would be most of the work.
         kit = replace(self.kit(None, sinks), retriever=_Lazily(self.index))

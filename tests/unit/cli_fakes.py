@@ -11,7 +11,6 @@ from types import TracebackType
 from typing import Any, Self
 
 from unit.kits import BRIDGE, LIGHT, PASSAGES, make_kit
-from veridical.checking import check_text
 from veridical.corpus.source import Refused
 from veridical.events import Sink, Trace
 from veridical.index.records import Listed, Problem, Stale, Stats
@@ -20,6 +19,7 @@ from veridical.methods.condense import Turn, lean_on
 from veridical.methods.rag import Rag
 from veridical.models.fake import FakeRetriever, FakeWriter
 from veridical.ports import Judge, Writer
+from veridical.proofreading import check_text
 from veridical.settings import Settings
 from veridical.types import Answer, Document, Filter, Passage
 

@@ -16,7 +16,6 @@ from typer.testing import CliRunner, Result
 
 from unit.cli_fakes import FakeEngine
 from unit.kits import make_kit
-from veridical.checking import check_text
 from veridical.cli import running, verify_lines, verify_pairs
 from veridical.cli.app import app
 from veridical.cli.verify_calibrate import find_auc
@@ -27,6 +26,7 @@ from veridical.errors import ModelOutputInvalid, ModelUnavailable
 from veridical.events import Sink
 from veridical.index.records import Listed
 from veridical.ingest import Progress, Report
+from veridical.proofreading import check_text
 from veridical.types import Answer, Entailment, Filter, Passage, Span
 from veridical.verification import Policy
 from veridical.verification.calibration import Calibration, fit, load

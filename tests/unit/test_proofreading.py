@@ -10,12 +10,12 @@ import pytest
 
 from unit.kits import PASSAGES, make_kit, passage
 from veridical.budget import Budget
-from veridical.checking import check_text
 from veridical.errors import IndexMissing, ModelUnavailable
 from veridical.events import Decided, Ended, Event, Pending, Started
 from veridical.kit import Kit
 from veridical.models.fake import FakeRetriever
 from veridical.models.verbatim import Verbatim, WordForWord
+from veridical.proofreading import check_text
 from veridical.text.marks import keep_valid_marks
 from veridical.types import Answer, Claim, Entailment, Filter, Label, Passage, Status
 from veridical.verification import Verification
