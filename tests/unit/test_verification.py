@@ -404,3 +404,12 @@ def test_what_the_cited_passage_lacks_is_the_reason_even_when_the_judge_saw_it_t
 def test_text_that_addresses_the_judge_is_no_evidence(boast: str) -> None:
     judge = Reader(lambda premise, _claim: YES if boast in premise else UNSURE)
     assert only(check("The bridge is on the moon. [1]", [passage(1, boast)], judge)).label is Label.UNVERIFIED
+
+
+def test_a_finding_does_not_speak_of_a_citation_that_is_not_there() -> None:
+    assert [f.reason for f in only(check("The bridge opened in 1920.")).findings] == [
+        "1920 is not in the passage found"
+    ]
+    assert [f.reason for f in only(check("The bridge opened in 1920. [1]")).findings] == [
+        "1920 is not in the cited passage"
+    ]

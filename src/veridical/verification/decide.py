@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from veridical.checks import find_findings
 from veridical.text.claims import cite
-from veridical.types import Evidence, Label, Verdict
+from veridical.types import Evidence, Finding, Label, Verdict
 from veridical.verification.readings import Case, Reading, Terms
 
 
@@ -76,14 +76,14 @@ def _repairable(case: Case, sound: Sequence[Support], terms: Terms) -> Verdict:
         best.evidence,
         "no cited passage says so, but another does" if case.cited else "it cites no passage, but one says so",
         repair=tuple(cite(s.reading.mark, terms.sources.passages[s.reading.mark - 1]) for s in sound),
-        findings=best.reading.findings,
+        findings=_worded(best.reading.findings, case),
     )
 
 
 def _contradicted(case: Case, found: Found, objection: Objection, terms: Terms) -> Verdict:
     findings = find_findings(case.claim.text, terms.sources.premise(objection.mark))
     reason = "the cited passage says otherwise" if case.cited else "it cites no passage, and one says otherwise"
-    return Verdict(Label.CONTRADICTED, found.score, objection.evidence, reason, findings=findings)
+    return Verdict(Label.CONTRADICTED, found.score, objection.evidence, reason, findings=_worded(findings, case))
 
 
 def _unverified(case: Case, found: Found, terms: Terms) -> Verdict:
@@ -100,7 +100,14 @@ def _unverified(case: Case, found: Found, terms: Terms) -> Verdict:
         reason = "no cited passage was found to say so"
     else:
         reason = "it cites no passage, and none was found to say so"
-    return Verdict(score=found.score, reason=reason, findings=findings)
+    return Verdict(score=found.score, reason=reason, findings=_worded(findings, case))
+
+
+def _worded(findings: Sequence[Finding], case: Case) -> tuple[Finding, ...]:
+    """As a reader of the claim would say it: without marks there is no cited passage."""
+    if case.cited:
+        return tuple(findings)
+    return tuple(replace(f, reason=f.reason.replace("the cited passage", "the passage found")) for f in findings)
 
 
 def _why_unread(case: Case, terms: Terms) -> str:
