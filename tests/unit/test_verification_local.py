@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 
 import pytest
 
-import veridical.models
 from veridical.models.judge import LocalJudge
 from veridical.text.claims import find_claims
 from veridical.types import Draft, Label, Passage, Span
 from veridical.verification import Verification, repair_marks, verify
 
-WEIGHTS = Path(veridical.models.__file__).parent / "weights" / "judge" / "model.onnx"
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(not WEIGHTS.is_file(), reason="the judge's weights are not here"),
-]
+pytestmark = pytest.mark.slow
 
 TEXTS = {
     "Farrow Light": "The tower was designed by Tobias Quill and first lit on 3 May 1861. It stands 38 metres tall.",
